@@ -40,7 +40,7 @@ export async function documentsBench({ server: entry, quick, log }: BenchOptions
     const rules = { filter: undefined, weights: defaultWeights, limit: 30 };
     const search = async (query: string): Promise<number> => {
       const startedAt = performance.now();
-      await store.search('common', [id], [query], rules, [vector()], new AbortController().signal);
+      await store.callWith({ vectors: [vector()] }, 'search', 'common', [id], [query], rules);
       return performance.now() - startedAt;
     };
     await store.call('totals');

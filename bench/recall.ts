@@ -6,8 +6,8 @@ import type { EmbeddingService } from '../src/core/embedding.ts';
 import { whole } from '../src/core/slices.ts';
 import { DocumentStore } from '../src/documents/document-store.ts';
 import { readDocument } from '../src/documents/formats/read-document.ts';
+import { fileState } from '../src/documents/open-file.ts';
 import { passagesOf, passageText } from '../src/documents/passages.ts';
-import { fileState } from '../src/documents/read-file.ts';
 import { defaultWeights, type Weights } from '../src/documents/search/fusion.ts';
 import { searchDocuments } from '../src/documents/search-documents.ts';
 
@@ -138,15 +138,12 @@ async function filledStore(
   });
   store.addFiles(owner, id, await Promise.all(files));
   for (let step = store.next(model, batch); step; step = store.next(model, batch)) {
-    if (step.type === 'read') await store.read(step.collection, step.file, model, signal);
+    if (step.type === 'read') await store.read(step.collection, step.file, model, { vectors: [], signal });
     else {
       const { passages } = step;
       const vectors = await embed(passages.map(({ text }) => text));
-      store.setVectors(
-        step.collection,
-        passages.map((passage) => passage.id),
-        vectors,
-      );
+      const ids = passages.map((passage) => passage.id);
+      store.setVectors(step.collection, ids, { vectors, signal });
     }
   }
   return store;
@@ -159,13 +156,10 @@ function inProcess(store: DocumentStore, joins: boolean): Parameters<typeof sear
     call: async (method: string, ...args: any[]) =>
       // biome-ignore lint/suspicious/noExplicitAny: as above.
       method === 'joined' && !joins ? args[1] : (store as any)[method](...args),
-    search: async (by, ids, queries, rules, vectors) =>
-      store.search(
-        by,
-        ids,
-        queries.map((query, index) => ({ query, vector: vectors[index] })),
-        rules,
-      ),
+    // biome-ignore lint/suspicious/noExplicitAny: as above.
+    callWith: async (tools, method: string, ...args: any[]) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above.
+      (store as any)[method](...args, { vectors: [], ...tools }),
   };
 }
 

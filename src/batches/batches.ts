@@ -5,18 +5,16 @@ import { AppError } from '../core/errors.ts';
 import { type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
 import { fileNameOf } from '../core/person-data.ts';
 import type { FileLibrary } from '../core/stored-files.ts';
-import type { StartTimer } from '../core/timers.ts';
+import type { Clock, StartTimer } from '../core/timers.ts';
 import { makeOwnerFolder, ownerIn } from '../store/stored-files.ts';
 import { resultsOf } from './output-files.ts';
 import { BatchRun, type BatchWork, HeldElsewhere } from './runner.ts';
 import { BatchStore, noUsage, type StoredBatch } from './store.ts';
 
-interface BatchesOptions {
+interface BatchesOptions extends Pick<Clock, 'now'> {
   /** Has a folder for each owner. */
   readonly folder: string;
   readonly files: LibrariesOf<FileLibrary>;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly warn: (sentence: string) => void;
   readonly startTimer: StartTimer;
 }
@@ -26,7 +24,7 @@ const lifetimeSeconds = 24 * 60 * 60;
 const archiveSeconds = 29 * lifetimeSeconds;
 /** A batch is forgotten so long after its end; its files are not. */
 const memorySeconds = 90 * lifetimeSeconds;
-/** So many batches run beside each other. */
+/** Batches that run at the same time. */
 const maxRunning = 8;
 /** How often to look for batches that another server has left, and to try again after a failure. */
 const scanMs = 60_000;

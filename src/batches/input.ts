@@ -12,7 +12,7 @@ interface InputRules {
   readonly modelProblem: (model: string | undefined) => Promise<string | undefined>;
 }
 
-/** So many problems are reported; more are no help. */
+/** Further problems are not reported. */
 const maxProblems = 100;
 /** Of all requests together, as in the OpenAI API. */
 const maxEmbeddings = 50_000;
@@ -86,7 +86,7 @@ async function requestIn(line: Line, { endpoint, maxLineBytes, modelProblem }: I
   return { customId, body } satisfies BatchRequest;
 }
 
-/** Parts of the file are read as bodies of requests, and are lines to whoever wrote it. */
+/** Lines are parsed as request bodies; the message names the line instead of the body. */
 function jsonProblem(line: number, error: unknown): string {
   if (!(error instanceof AppError)) return `Line ${line} cannot be read: ${String(error)}.`;
   if (error.code !== 'invalid-json') return `Line ${line} must be a JSON object.`;

@@ -8,22 +8,22 @@ const newline = 0x0a;
 /** The lines of a file with their numbers, from 1, in memory one at a time. Empty ones are left out. */
 export async function* linesOf(content: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
   let number = 1;
-  let held: Buffer[] = [];
+  let buffered: Buffer[] = [];
   let length = 0;
   const line = (): Line | undefined => {
-    const bytes = Buffer.concat(held);
+    const bytes = Buffer.concat(buffered);
     const own: Line = length > maxBytes ? { number, tooLong: true } : { number, bytes };
     const isEmpty = length === 0 || (length <= maxBytes && bytes.toString('latin1').trim() === '');
-    held = [];
+    buffered = [];
     length = 0;
     number += 1;
     return isEmpty ? undefined : own;
   };
   const take = (piece: Uint8Array): void => {
     length += piece.length;
-    // What is too long is counted and not kept.
-    if (length <= maxBytes) held.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
-    else held = [];
+    // The bytes of a line that is too long are counted, not buffered.
+    if (length <= maxBytes) buffered.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+    else buffered = [];
   };
   for await (const chunk of content) {
     let start = 0;

@@ -24,23 +24,17 @@ export async function* resultsOf(
   for await (const { customId } of store.requests(id)) if (!done.has(customId)) yield { customId, type: missing };
 }
 
-export async function* outputLines(store: BatchStore, id: string): AsyncGenerator<Uint8Array> {
-  let number = 0;
-  for await (const reply of store.replies(id)) {
-    number += 1;
-    if (reply.status < 400) yield line(id, number, reply);
-  }
-}
-
-export async function* errorLines(
-  store: BatchStore,
+/** The lines of the file of replies, or of that of errors. The number of a line is that of its result among all. */
+export async function* fileLines(
   id: string,
-  missing: 'cancelled' | 'expired',
+  results: AsyncIterable<BatchResult>,
+  file: 'output' | 'errors',
 ): AsyncGenerator<Uint8Array> {
   let number = 0;
-  for await (const result of resultsOf(store, id, missing)) {
+  for await (const result of results) {
     number += 1;
-    if (result.type !== 'reply' || result.status >= 400) yield line(id, number, result);
+    const isReply = result.type === 'reply' && result.status < 400;
+    if (isReply === (file === 'output')) yield line(id, number, result);
   }
 }
 

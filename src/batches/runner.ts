@@ -4,9 +4,9 @@ import { Aborted } from '../core/abort.ts';
 import { type BatchProblem, type BatchRequest, type BatchResult, batchHasEnded } from '../core/batches.ts';
 import { withFileLock } from '../core/file-lock.ts';
 import type { FileLibrary } from '../core/stored-files.ts';
-import type { StartTimer } from '../core/timers.ts';
+import { type Clock, pauseUnlessAborted, type StartTimer } from '../core/timers.ts';
 import { readInput } from './input.ts';
-import { errorLines, outputLines } from './output-files.ts';
+import { fileLines, resultsOf } from './output-files.ts';
 import { type BatchStore, counted, noUsage, type StoredBatch } from './store.ts';
 
 /** A reply, and whether it may be different later. */
@@ -14,13 +14,13 @@ export interface SentReply {
   readonly status: number;
   readonly requestId: string;
   readonly body: unknown;
-  /** The server was not able to answer: try again after so many milliseconds. */
+  /** The server could not answer: milliseconds until the next try. */
   readonly retryMs?: number;
 }
 
 /** How requests of batches are answered. */
 export interface BatchWork {
-  /** In the queue, behind everything else. `giveWay` is called when something else comes: the reply is worth nothing then. */
+  /** In the queue, behind all other work. `giveWay` is called when other work arrives: the reply is then discarded. */
   send(
     batch: StoredBatch,
     request: BatchRequest,
@@ -37,12 +37,10 @@ export interface BatchWork {
   readonly isStopping: () => boolean;
 }
 
-interface RunnerOptions {
+interface RunnerOptions extends Pick<Clock, 'now'> {
   readonly store: BatchStore;
   readonly files: FileLibrary;
   readonly work: BatchWork;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly startTimer: StartTimer;
 }
 
@@ -50,7 +48,7 @@ interface RunnerOptions {
 export class HeldElsewhere extends Error {}
 
 const maxRequests = 50_000;
-/** So often a request is tried that the server was not able to answer. */
+/** Tries of a request that the server could not answer. */
 const maxTries = 10;
 /** How often a running batch looks whether another server cancelled it, and stores its counts. */
 const lookMs = 2000;
@@ -205,11 +203,11 @@ export class BatchRun {
 
   /** Undefined if the batch or the server stops before. */
   async #reply(batch: StoredBatch, request: BatchRequest, signal: AbortSignal) {
-    const { work } = this.#options;
+    const { work, startTimer } = this.#options;
     for (let tries = 1; !signal.aborted && !work.isStopping(); ) {
       const delay = await work.delay(batch, request);
       if (delay > 0) {
-        await this.#pause(delay, signal);
+        await pauseUnlessAborted(startTimer, delay, signal);
         continue;
       }
       const yielded = new AbortController();
@@ -220,22 +218,9 @@ export class BatchRun {
       if (retryMs === undefined || tries >= maxTries)
         return { ...reply, type: 'reply', customId: request.customId } satisfies BatchResult;
       tries += 1;
-      await this.#pause(retryMs, signal);
+      await pauseUnlessAborted(startTimer, retryMs, signal);
     }
     return undefined;
-  }
-
-  #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = this.#options.startTimer(milliseconds, end);
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
-    });
   }
 
   /** Not cancelled, and with requests that have no reply: it has expired. */
@@ -259,9 +244,12 @@ export class BatchRun {
     const expiresAt = outputSeconds === undefined ? {} : { expiresAt: this.#seconds() + outputSeconds };
     const file = { purpose: 'batch_output', mime: 'application/jsonl', ...expiresAt } as const;
     const { signal } = new AbortController();
-    if (hasOutput) await files.add({ ...file, id: output, name: `${id}_output.jsonl` }, outputLines(store, id), signal);
+    if (hasOutput) {
+      const lines = fileLines(id, store.replies(id), 'output');
+      await files.add({ ...file, id: output, name: `${id}_output.jsonl` }, lines, signal);
+    }
     if (hasErrors) {
-      const lines = errorLines(store, id, isCancelled ? 'cancelled' : 'expired');
+      const lines = fileLines(id, resultsOf(store, id, isCancelled ? 'cancelled' : 'expired'), 'errors');
       await files.add({ ...file, id: errors, name: `${id}_error.jsonl` }, lines, signal);
     }
     await store.change(id, (present) => ({

@@ -14,7 +14,8 @@ import type {
 } from '../core/batches.ts';
 import { AppError } from '../core/errors.ts';
 import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
-import { isObject } from '../core/json.ts';
+import { hasMembers, isObject } from '../core/json.ts';
+import type { Clock } from '../core/timers.ts';
 import { AtomicFile, versionedJson } from '../store/atomic-file.ts';
 import { linesOf } from './lines.ts';
 
@@ -33,10 +34,8 @@ const batchIds = new RegExp(`^(?:msg)?batch_${orderedIdPattern}$`);
 /** Lines were written by this program. */
 const maxLineBytes = 1024 * 2 ** 20;
 
-interface BatchStoreOptions {
+interface BatchStoreOptions extends Pick<Clock, 'now'> {
   readonly folder: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly warn: (sentence: string) => void;
 }
 
@@ -192,8 +191,8 @@ export class BatchStore {
     const known =
       this.#files.get(id) ??
       new AtomicFile<StoredBatch | undefined>({
-        ...{ path: join(this.folderOf(id), 'batch.json'), empty: undefined, mostBytes: 16 * 2 ** 20 },
-        ...{ warn, now: () => new Date(now()) },
+        ...{ path: join(this.folderOf(id), 'batch.json'), empty: undefined, maxBytes: 16 * 2 ** 20 },
+        ...{ warn, now },
         ...versionedJson<StoredBatch | undefined>(batchIn, (batch) => batch),
       });
     this.#files.set(id, known);
@@ -213,12 +212,15 @@ async function* objectsIn(path: string): AsyncGenerator<Readonly<Record<string, 
 
 function batchIn(content: Readonly<Record<string, unknown>>): StoredBatch {
   const { file_version: _, ...batch } = content;
-  const { id, status, endpoint, createdAt, expiresAt, api, sender, counts, usage } = batch;
-  const isWhole =
-    [id, status, endpoint, api].every((text) => typeof text === 'string') &&
-    [createdAt, expiresAt].every((time) => typeof time === 'number') &&
-    [sender, counts, usage].every(isObject);
-  if (!isWhole) throw new Error('it is incomplete');
+  const texts = { id: 'string', status: 'string', endpoint: 'string', api: 'string' } as const;
+  const others = {
+    createdAt: 'number',
+    expiresAt: 'number',
+    sender: 'object',
+    counts: 'object',
+    usage: 'object',
+  } as const;
+  if (!hasMembers(batch, { ...texts, ...others })) throw new Error('it is incomplete');
   return batch as unknown as StoredBatch;
 }
 

@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { hideSecrets, withoutQuote } from '../core/hide-secrets.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
@@ -110,13 +111,7 @@ export const newerConfig = (path: string): string =>
 /** Whether a later version of Parley wrote the file with this text, so that it must not be replaced. */
 export function isNewerConfig(text: string): boolean {
   const object = tryParseJson(text);
-  if (!isObject(object)) return false;
-  try {
-    checkVersion(object);
-    return false;
-  } catch {
-    return true;
-  }
+  return isObject(object) && attempt(() => checkVersion(object), true) === true;
 }
 
 export function unreadable(path: string | undefined, reason: string): Problem {

@@ -8,19 +8,10 @@ import { bytesOf } from './paths.ts';
 
 /** What an engine program does. `a1111` and `comfyui` are images, with the API that is used. */
 export const engineKinds = [
-  ...['text', 'embeddings', 'rerank', 'images', 'speech', 'transcription', 'audio'],
-  ...['a1111', 'comfyui'],
-] as const;
-export type EngineProgramKind =
-  | 'text'
-  | 'embeddings'
-  | 'rerank'
-  | 'images'
-  | 'speech'
-  | 'transcription'
-  | 'audio'
-  | 'a1111'
-  | 'comfyui';
+  ...(['text', 'embeddings', 'rerank', 'images', 'speech', 'transcription', 'audio'] as const),
+  ...(['a1111', 'comfyui'] as const),
+];
+export type EngineProgramKind = (typeof engineKinds)[number];
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const;
 
@@ -68,7 +59,7 @@ const fields: Readonly<Record<string, (value: unknown) => Value<EngineProgram>>>
   model: (value) => (isText(value) && value !== '' ? { model: value } : 'a file, or the name of a model'),
   kind: (value) => {
     const kind = engineKinds.find((one) => one === value);
-    return kind ? { kind: kind as EngineProgramKind } : `one of ${engineKinds.join(', ')}`;
+    return kind ? { kind } : `one of ${engineKinds.join(', ')}`;
   },
   ready: (value) => (isText(value) && value.startsWith('/') ? { ready: value } : 'a path such as /health'),
   timeout: (value) => {

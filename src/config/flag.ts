@@ -96,7 +96,7 @@ export interface ListShape {
   readonly repeats?: true;
 }
 
-/** What a row may say besides its shape. */
+/** Options of a row besides its shape. */
 interface RowOptions extends Omit<FlagText, 'names' | 'help'> {
   /** The first name; by default the key of the row with two dashes. */
   readonly name?: string;

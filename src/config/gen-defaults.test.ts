@@ -235,7 +235,7 @@ test.each([...textFields, ...imageFields])('gendefaultsProblems: $names.0 accept
     for (const value of [null, ...right]) expect(sentences({ [name]: value }), JSON.stringify(value)).toEqual([]);
     for (const value of wrong) {
       expect(sentences({ [name]: value }), JSON.stringify(value)).toEqual([
-        `--gendefaults: ${name} must be ${valueKinds[kind]}, not ${JSON.stringify(value)}.`,
+        `--gendefaults: ${name} must be ${valueKinds[kind][0]}, not ${JSON.stringify(value)}.`,
       ]);
     }
   }

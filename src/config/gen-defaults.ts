@@ -4,21 +4,33 @@ import { badFlags, type JsonObject, type JsonValue, type Problem } from './flag.
 import type { Settings } from './flags.ts';
 import { suggest } from './suggest.ts';
 
+const isText = (value: JsonValue): value is string => typeof value === 'string';
+const isNumber = (value: JsonValue): value is number => typeof value === 'number';
+const isWhole = (value: JsonValue): value is number => Number.isInteger(value);
+const isStage = (value: JsonValue): boolean => isWhole(value) && value >= 0 && value <= 6;
+const isTokenNumber = (text: string): boolean => /^\s*[+-]?\d{1,9}\s*$/.test(text);
+const areBiases = (value: JsonValue): boolean =>
+  isObject(value) && Object.entries(value).every(([key, bias]) => isTokenNumber(key) && isNumber(bias));
+const areBans = (value: JsonValue): boolean =>
+  isText(value) && value.split(',').every((entry) => entry.trim() === '' || isTokenNumber(entry));
+const areTexts = (value: JsonValue): boolean => Array.isArray(value) && value.every(isText);
+const efforts: readonly JsonValue[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
 /** Kinds of values; each text ends the sentence "FIELD must be …". */
 export const valueKinds = {
-  number: 'a number',
-  integer: 'a whole number',
-  flag: 'true or false',
-  text: 'a text',
-  texts: 'a text or a list of texts',
-  stages: 'a list of sampler numbers from 0 to 6',
-  biases: 'an object from token numbers to numbers',
-  bans: 'a text of token numbers, separated by commas',
-  grammar: 'a text with GBNF or a JSON schema',
-  effort: 'one of none, minimal, low, medium, high, xhigh, max',
-  object: 'an object',
-  list: 'a list',
-} as const;
+  number: ['a number', isNumber],
+  integer: ['a whole number', isWhole],
+  flag: ['true or false', (value) => typeof value === 'boolean' || value === 0 || value === 1],
+  text: ['a text', isText],
+  texts: ['a text or a list of texts', (value) => isText(value) || areTexts(value)],
+  stages: ['a list of sampler numbers from 0 to 6', (value) => Array.isArray(value) && value.every(isStage)],
+  biases: ['an object from token numbers to numbers', areBiases],
+  bans: ['a text of token numbers, separated by commas', areBans],
+  grammar: ['a text with GBNF or a JSON schema', (value) => isText(value) || isObject(value)],
+  effort: [`one of ${efforts.join(', ')}`, (value) => efforts.includes(value)],
+  object: ['an object', isObject],
+  list: ['a list', Array.isArray],
+} satisfies Readonly<Record<string, readonly [expected: string, isValid: (value: JsonValue) => boolean]>>;
 type ValueKind = keyof typeof valueKinds;
 
 interface DefaultField {
@@ -145,15 +157,15 @@ export function requestDefaults(settings: Pick<Settings, 'gendefaults' | 'reason
 
 /** The defaults for text requests, under their native names. */
 export function textDefaults(defaults: RequestDefaults): RequestDefaults {
-  const found = new Map<string, JsonValue>();
+  const values = new Map<string, JsonValue>();
   for (const [name, value] of Object.entries(defaults)) {
     const field = textFieldsByName.get(name);
     if (!field) continue;
     const [native] = field.names;
     // The native name wins over its aliases.
-    if (name === native || !found.has(native)) found.set(native, field.kind === 'flag' ? Boolean(value) : value);
+    if (name === native || !values.has(native)) values.set(native, field.kind === 'flag' ? Boolean(value) : value);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(values);
 }
 
 /** Adds the defaults to a request, without those that it sets under any name of any API, unless `overwrite`. */
@@ -240,33 +252,12 @@ function problemOf(name: string, value: JsonValue, defaults: string): Problem | 
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
     return badFlags(`${defaults}: ${name} is not a field of a request.${hint}`);
   }
-  if (value === null || checks[field.kind](value)) return undefined;
-  return badFlags(`${defaults}: ${name} must be ${valueKinds[field.kind]}, not ${shown(value)}.`);
+  const [expected, isValid] = valueKinds[field.kind];
+  if (value === null || isValid(value)) return undefined;
+  return badFlags(`${defaults}: ${name} must be ${expected}, not ${shortened(value)}.`);
 }
 
-const isText = (value: JsonValue): value is string => typeof value === 'string';
-const isNumber = (value: JsonValue): value is number => typeof value === 'number';
-const isWhole = (value: JsonValue): value is number => Number.isInteger(value);
-const isTokenNumber = (text: string): boolean => /^\s*[+-]?\d{1,9}\s*$/.test(text);
-const efforts: readonly JsonValue[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
-const checks: Readonly<Record<keyof typeof valueKinds, (value: JsonValue) => boolean>> = {
-  number: isNumber,
-  integer: isWhole,
-  flag: (value) => typeof value === 'boolean' || value === 0 || value === 1,
-  text: isText,
-  texts: (value) => isText(value) || (Array.isArray(value) && value.every(isText)),
-  stages: (value) => Array.isArray(value) && value.every((stage) => isWhole(stage) && stage >= 0 && stage <= 6),
-  biases: (value) =>
-    isObject(value) && Object.entries(value).every(([key, bias]) => isTokenNumber(key) && isNumber(bias)),
-  bans: (value) => isText(value) && value.split(',').every((entry) => entry.trim() === '' || isTokenNumber(entry)),
-  grammar: (value) => isText(value) || isObject(value),
-  effort: (value) => efforts.includes(value),
-  object: isObject,
-  list: (value) => Array.isArray(value),
-};
-
-function shown(value: JsonValue): string {
+function shortened(value: JsonValue): string {
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -14,7 +14,7 @@ import {
   settingsFrom,
 } from './flags.ts';
 import { gendefaultsNotes, gendefaultsProblems } from './gen-defaults.ts';
-import { addRunWords, type Parsed, parseCommandLine } from './parse.ts';
+import { addRunArguments, type Parsed, parseCommandLine } from './parse.ts';
 import { checkDiskCache, checkFiles } from './paths.ts';
 import { remoteProblems } from './remote.ts';
 import { applyRules, settingsNotes } from './rules.ts';
@@ -52,7 +52,7 @@ export type Loaded =
 
 /** Loads the settings: the defaults, overridden by the config file, the environment and the command line, in that order. */
 export function loadSettings(sources: Sources): Loaded {
-  const commandLine = withHubModel(parseCommandLine(sources.arguments, sources.runs ? addRunWords : undefined));
+  const commandLine = withHubModel(parseCommandLine(sources.arguments, sources.runs ? addRunArguments : undefined));
   const file = readNamedFile(commandLine.values, sources.readFile);
   const explicit = over(environmentLayer(sources.environment), commandLine.values);
   const kept = dropExcluded(file.values, explicit);
@@ -64,14 +64,14 @@ export function loadSettings(sources: Sources): Loaded {
     ...overrideNotes(file.values, explicit),
     ...unsupportedNotes(layer),
   ];
-  const found = [...commandLine.problems, ...file.problems];
+  const sourceProblems = [...commandLine.problems, ...file.problems];
   const given = new Set([...usedKeys(kept), ...explicit.keys()]);
   // --help and --version work even if a file is missing.
-  if (found.length === 0 && (layer.get('help') || layer.get('version'))) {
+  if (sourceProblems.length === 0 && (layer.get('help') || layer.get('version'))) {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
   }
 
-  return validated({ values: layer, given, notes, problems: found }, sources);
+  return validated({ values: layer, given, notes, problems: sourceProblems }, sources);
 }
 
 /** `--hf-repo` and `--hf-file` are another way to write `--model`. */
@@ -89,7 +89,7 @@ function withHubModel({ values, notes, problems }: Parsed): Parsed {
 
 /** Applies the rules between flags to the values of all sources, and checks everything that they refer to. */
 export function validated(
-  { values, given, notes, problems: found }: Parsed & { readonly given: ReadonlySet<FlagKey> },
+  { values, given, notes, problems: sourceProblems }: Parsed & { readonly given: ReadonlySet<FlagKey> },
   sources: Pick<Sources, 'environment' | 'exists'>,
   downloads = true,
 ): Loaded {
@@ -98,7 +98,7 @@ export function validated(
   const cached = checkDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(cached.settings, sources.exists, downloads);
   const problems = [
-    ...found,
+    ...sourceProblems,
     ...ruled.problems,
     ...gendefaultsProblems(ruled.settings),
     ...cached.problems,

@@ -22,12 +22,12 @@ const tokenPattern = new RegExp(
 /** Rewrites the text as JSON, token by token. */
 function parseTokens(text: string): JsonObject | undefined {
   const plain = text.trim();
-  const found = [...plain.matchAll(tokenPattern)];
-  if (found.map(([token]) => token).join('') !== plain) return undefined;
-  const tokens = found.map(({ groups }, index) => {
+  const matches = [...plain.matchAll(tokenPattern)];
+  if (matches.map(([token]) => token).join('') !== plain) return undefined;
+  const tokens = matches.map(({ groups }, index) => {
     const content = groups?.double ?? groups?.single;
     if (content !== undefined) return JSON.stringify(unescaped(content));
-    return groups?.mark ?? wordToken(groups?.word ?? '', found[index + 1]?.groups?.mark === ':');
+    return groups?.mark ?? wordToken(groups?.word ?? '', matches[index + 1]?.groups?.mark === ':');
   });
   if (tokens[0] !== '{') tokens.unshift('{');
   let depth = 0;

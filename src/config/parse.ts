@@ -69,35 +69,35 @@ export class SourceValues {
  * is a value, and the positional arguments are the model and the port. Names cannot be abbreviated. The last occurrence of a
  * flag wins, except for lists with `repeats`.
  */
-export function parseCommandLine(words: readonly string[], addOthers: AddPositional = addPositional): Parsed {
+export function parseCommandLine(args: readonly string[], addOthers: AddPositional = addPositional): Parsed {
   const source = new SourceValues();
   const problems: Problem[] = [];
   const positional: string[] = [];
   let position = 0;
   let onlyValues = false;
 
-  while (position < words.length) {
-    const word = words[position++] ?? '';
-    if (onlyValues || !looksLikeFlag(word)) {
-      positional.push(word);
-    } else if (word === '--') {
+  while (position < args.length) {
+    const arg = args[position++] ?? '';
+    if (onlyValues || !looksLikeFlag(arg)) {
+      positional.push(arg);
+    } else if (arg === '--') {
       onlyValues = true;
     } else {
-      const [name, attached] = splitWord(word);
-      const following = attached === undefined ? valuesAfter(words, position) : [];
+      const [name, attached] = splitArgument(arg);
+      const following = attached === undefined ? valuesAfter(args, position) : [];
       const flag = flagByName.get(name);
       if (!flag) {
-        // The words after an unknown flag are most likely its values, not a model or a port.
+        // The arguments after an unknown flag are most likely its values, not a model or a port.
         position += following.length;
         problems.push(unknownFlag(name));
         continue;
       }
-      const texts = attached === undefined ? following.slice(0, mostValues(flag.definition)) : [attached];
+      const texts = attached === undefined ? following.slice(0, maxValues(flag.definition)) : [attached];
       position += attached === undefined ? texts.length : 0;
-      const dashed = texts.length === 0 ? unknownWord(words[position]) : undefined;
+      const dashed = texts.length === 0 ? unknownArgument(args[position]) : undefined;
       const problem = addTexts(source, flag, name, texts, dashed);
       if (problem) problems.push(problem);
-      // The problem names this word as a probable value; do not report it as an unknown flag too.
+      // The problem names this argument as a probable value; do not report it as an unknown flag too.
       if (problem && dashed !== undefined) position += 1;
     }
   }
@@ -107,23 +107,23 @@ export function parseCommandLine(words: readonly string[], addOthers: AddPositio
 }
 
 /** `-1`, `-.5` and a single dash are values. */
-function looksLikeFlag(word: string): boolean {
-  return word.length > 1 && word.startsWith('-') && !/^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(word);
+function looksLikeFlag(arg: string): boolean {
+  return arg.length > 1 && arg.startsWith('-') && !/^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(arg);
 }
 
-function mostValues(shape: FlagShape): number {
+function maxValues(shape: FlagShape): number {
   if (shape.type === 'switch') return 0;
   return shape.type === 'list' ? (shape.most ?? Number.POSITIVE_INFINITY) : 1;
 }
 
-function splitWord(word: string): [name: string, attached: string | undefined] {
-  const equals = word.indexOf('=');
-  return equals < 0 ? [word, undefined] : [word.slice(0, equals), word.slice(equals + 1)];
+function splitArgument(arg: string): [name: string, attached: string | undefined] {
+  const equals = arg.indexOf('=');
+  return equals < 0 ? [arg, undefined] : [arg.slice(0, equals), arg.slice(equals + 1)];
 }
 
-function valuesAfter(words: readonly string[], start: number): readonly string[] {
-  const end = words.findIndex((word, index) => index >= start && looksLikeFlag(word));
-  return words.slice(start, end < 0 ? words.length : end);
+function valuesAfter(args: readonly string[], start: number): readonly string[] {
+  const end = args.findIndex((arg, index) => index >= start && looksLikeFlag(arg));
+  return args.slice(start, end < 0 ? args.length : end);
 }
 
 function addTexts(
@@ -150,9 +150,9 @@ function needs(name: string, shape: FlagShape, texts: readonly string[], dashed:
   return `${name} needs ${expectation(shape)}${got}${hint}.`;
 }
 
-/** The next word if it looks like a flag but is not one, so that it is probably a value. */
-function unknownWord(word: string | undefined): string | undefined {
-  return word === undefined || word === '--' || flagByName.has(splitWord(word)[0]) ? undefined : word;
+/** The next argument if it looks like a flag but is not one, so that it is probably a value. */
+function unknownArgument(arg: string | undefined): string | undefined {
+  return arg === undefined || arg === '--' || flagByName.has(splitArgument(arg)[0]) ? undefined : arg;
 }
 
 function unknownFlag(name: string): Problem {
@@ -160,10 +160,10 @@ function unknownFlag(name: string): Problem {
   return badFlags(`${name} is not a flag${near ? `; did you mean ${near}?` : '; --help lists them all.'}`);
 }
 
-type AddPositional = (source: SourceValues, words: readonly string[]) => Iterable<Problem>;
+type AddPositional = (source: SourceValues, args: readonly string[]) => Iterable<Problem>;
 
-/** `parley run NAME [PROMPT]`, where the prompt may be several words. */
-export function* addRunWords(source: SourceValues, [name, ...prompt]: readonly string[]): Iterable<Problem> {
+/** `parley run NAME [PROMPT]`, where the prompt may be several arguments. */
+export function* addRunArguments(source: SourceValues, [name, ...prompt]: readonly string[]): Iterable<Problem> {
   if (name === undefined && (source.has('help') || source.has('version'))) return;
   if (name === undefined) {
     yield badFlags('parley run needs the name of a model: parley run OWNER/NAME or parley run qwen3:8b');
@@ -182,13 +182,13 @@ export function* addRunWords(source: SourceValues, [name, ...prompt]: readonly s
   }
 }
 
-const positionalFlags: readonly { readonly key: FlagKey; readonly name: string; readonly place: string }[] = [
-  { key: 'model', name: '--model', place: 'the first positional argument' },
-  { key: 'port', name: '--port', place: 'the second positional argument' },
+const positionalFlags: readonly { readonly key: FlagKey; readonly name: string; readonly description: string }[] = [
+  { key: 'model', name: '--model', description: 'the first positional argument' },
+  { key: 'port', name: '--port', description: 'the second positional argument' },
 ];
 
-function* addPositional(source: SourceValues, words: readonly string[]): Iterable<Problem> {
-  for (const [index, text] of words.entries()) {
+function* addPositional(source: SourceValues, args: readonly string[]): Iterable<Problem> {
+  for (const [index, text] of args.entries()) {
     const target = positionalFlags[index];
     if (!target) {
       yield badFlags(`${text} belongs to no flag; only a model and a port can be positional arguments.`);
@@ -199,7 +199,7 @@ function* addPositional(source: SourceValues, words: readonly string[]): Iterabl
     const flag = flagByName.get(name);
     if (!flag) continue;
     if (source.has(flag.key)) {
-      yield badFlags(`${name} is given twice: by its flag, and as ${target.place} (${text}).`);
+      yield badFlags(`${name} is given twice: by its flag, and as ${target.description} (${text}).`);
       continue;
     }
     const problem = addTexts(source, flag, name, [text], undefined);

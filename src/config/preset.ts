@@ -54,7 +54,7 @@ const roles: readonly unknown[] = ['system', 'user', 'assistant'] satisfies Pres
 
 const keyNames: DefaultsNames = { defaults: 'gendefaults', length: 'defaultgenamt' };
 
-/** Undefined for a config that is no preset: one without `base`. Problems use the `names` of whoever wrote it. */
+/** Undefined for a config that is no preset: one without `base`. Problems use the `names` of its author: keys of a file, or fields of a request. */
 export function readPreset(text: string, names = keyNames): PresetReading | undefined {
   const object = tryParseJson(text.replace(/^\uFEFF/, ''));
   if (!isObject(object) || (object.base ?? null) === null) return undefined;

@@ -56,21 +56,24 @@ const options: Readonly<Record<string, (value: string) => Partial<RemoteAddress>
 };
 
 export function readRemote(text: string): Read<{ readonly address: RemoteAddress }> {
-  const [place = '', ...words] = text.split(',');
-  const url = parsed(place.trim());
+  const [addressText = '', ...pairs] = text.split(',');
+  const url = parsed(addressText.trim());
   if (!url)
-    return { ok: false, expected: `${form}, and ${JSON.stringify(hideSecrets(place))} is not an http or https URL` };
+    return {
+      ok: false,
+      expected: `${form}, and ${JSON.stringify(hideSecrets(addressText))} is not an http or https URL`,
+    };
   if (url.username !== '' || url.password !== '') {
     return { ok: false, expected: `${form}, without a user name or password; use key=env:NAME for a key` };
   }
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
   let address: RemoteAddress = { base, host: url.host, purpose: 'text', weight: 1, parallel: defaultParallel };
-  for (const word of words) {
-    const equals = word.indexOf('=');
-    const name = word.slice(0, Math.max(0, equals)).trim();
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, Math.max(0, equals)).trim();
     const read = Object.hasOwn(options, name) ? options[name] : undefined;
     if (!read) return { ok: false, expected: `${form}; the options are ${Object.keys(options).join(', ')}` };
-    const option = read(word.slice(equals + 1).trim());
+    const option = read(pair.slice(equals + 1).trim());
     if (typeof option === 'string') return { ok: false, expected: `${form}, and ${name} must be ${option}` };
     const pass = [...(address.pass ?? []), ...(option.pass ?? [])];
     address = { ...address, ...option, ...(pass.length > 0 && { pass }) };
@@ -99,9 +102,9 @@ export function remoteProblems(
   });
 }
 
-function parsed(place: string): URL | undefined {
-  if (!URL.canParse(place)) return undefined;
-  const url = new URL(place);
+function parsed(addressText: string): URL | undefined {
+  if (!URL.canParse(addressText)) return undefined;
+  const url = new URL(addressText);
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined;
 }
 
@@ -120,13 +123,13 @@ const drawingKinds: Readonly<Record<string, DrawingRemote['kind']>> = {
 
 /** Throws an error with one sentence for an invalid value. */
 export function readDrawingRemote(
-  words: readonly string[],
+  pairs: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): DrawingRemote {
-  const [place = '', ...options] = words;
-  const url = parsed(/^[a-z]+:\/\//i.test(place) ? place : `http://${place}`);
-  if (place === '' || !url) {
-    throw new Error(`--sdremote ${hideSecrets(place)} is no address; give one such as http://127.0.0.1:7860.`);
+  const [addressText = '', ...options] = pairs;
+  const url = parsed(/^[a-z]+:\/\//i.test(addressText) ? addressText : `http://${addressText}`);
+  if (addressText === '' || !url) {
+    throw new Error(`--sdremote ${hideSecrets(addressText)} is no address; give one such as http://127.0.0.1:7860.`);
   }
   if (url.username !== '' || url.password !== '') {
     throw new Error('--sdremote: the URL must not contain a user name or password; use key=env:NAME for a key.');

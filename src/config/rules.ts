@@ -124,16 +124,16 @@ export function applyRules(wanted: Settings, explicit: ReadonlySet<FlagKey> = ne
 
 function conflictsIn(settings: Settings): Problem[] {
   const used = (key: FlagKey) => inUse(key, settings[key]);
-  const found = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
+  const problems = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
   if (!isSearchUrl(settings.websearchurl))
-    found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
+    problems.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
   if (!(settings.mcpallow ?? []).every(isPlainUrl))
-    found.push(badFlags('--mcpallow must be http:// or https:// URLs without a user name, password or query.'));
+    problems.push(badFlags('--mcpallow must be http:// or https:// URLs without a user name, password or query.'));
   if (settings.idle !== '' && idleMs(settings.idle) === undefined)
-    found.push(badFlags(`--idle must be a time such as 90s, 10m or 2h, or never, not ${settings.idle}.`));
-  found.push(...fileGroups.flatMap((group) => missingFiles(group, settings)));
+    problems.push(badFlags(`--idle must be a time such as 90s, 10m or 2h, or never, not ${settings.idle}.`));
+  problems.push(...fileGroups.flatMap((group) => missingFiles(group, settings)));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
-  return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
+  return rpc === undefined ? problems : [...problems, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
 }
 
 function missingFiles({ rule, files }: (typeof fileGroups)[number], settings: Settings): Problem[] {

@@ -197,6 +197,15 @@ export interface DocumentLibrary {
   extract(name: string, bytes: Uint8Array, signal: AbortSignal): Promise<ExtractedDocument>;
 }
 
+/** Of all owners, for the metrics. */
+export interface DocumentTotals {
+  readonly collections: number;
+  readonly files: number;
+  readonly passages: number;
+  /** Files that are not indexed yet. */
+  readonly waiting: number;
+}
+
 /** The text of a file, with its structure. */
 export interface ExtractedDocument {
   readonly title: string;

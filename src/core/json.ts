@@ -5,6 +5,23 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+type MemberType = 'string' | 'number' | 'boolean' | 'integer' | 'object' | 'list';
+
+/** Whether the value is an object with members of these types, and perhaps others. Those with a question mark may be missing. */
+export function hasMembers(
+  value: unknown,
+  members: Readonly<Record<string, MemberType | `${MemberType}?`>>,
+): value is Record<string, unknown> {
+  return isObject(value) && Object.entries(members).every(([name, type]) => isOfType(value[name], type));
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type.endsWith('?')) return value === undefined || isOfType(value, type.slice(0, -1));
+  if (type === 'object') return isObject(value);
+  if (type === 'list') return Array.isArray(value);
+  return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type;
+}
+
 /** The value of a JSON text; undefined if the text is not valid JSON. */
 export function tryParseJson(text: string): unknown {
   return attempt(() => JSON.parse(text), undefined);

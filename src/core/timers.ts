@@ -1,3 +1,11 @@
+/** Passed in, so that tests control the time. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly tick: () => number;
+}
+
 /** A timer that can be restarted and cancelled. Passed in, so that tests control the time. */
 export interface Timer {
   restart(): void;
@@ -20,3 +28,17 @@ export const systemTimer: StartTimer = (milliseconds, passed) => {
     },
   };
 };
+
+/** Resolves after this time, or as soon as the signal aborts. */
+export function pauseUnlessAborted(startTimer: StartTimer, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = startTimer(milliseconds, end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+  });
+}

@@ -15,20 +15,27 @@ export interface Block {
   readonly repeatsFrom?: number;
 }
 
-interface BlockSizes {
-  readonly max: number;
-  readonly overlap: number;
-}
+/** In tokens of the built-in embedding model, which was trained on 256. Measured in `docs/knowledge.md`. */
+export const passageSizes = {
+  /** No passage is larger. */
+  max: 180,
+  /** A passage of this size ends with its paragraph or row. */
+  enough: 120,
+  /** A passage of this size ends at a heading, a page or a symbol; shorter ones are joined with what follows. */
+  min: 50,
+  /** Repeated of a paragraph that is cut. */
+  overlap: 32,
+} as const;
 
 /** The blocks of a section: paragraphs, the rows of a table, or pieces of code between empty lines. */
-export function* blocksOf(text: string, section: Section, sizes: BlockSizes): Generator<Block> {
+export function* blocksOf(text: string, section: Section): Generator<Block> {
   const { kind, start, end } = section;
-  if (kind === 'table') yield* rowsOf(text, start, end, sizes);
-  else if (kind === 'code') yield* codeBlocksOf(text, start, end, sizes);
-  else yield* paragraphsOf(text, start, end, sizes);
+  if (kind === 'table') yield* rowsOf(text, start, end);
+  else if (kind === 'code') yield* codeBlocksOf(text, start, end);
+  else yield* paragraphsOf(text, start, end);
 }
 
-function* rowsOf(text: string, from: number, to: number, sizes: BlockSizes): Generator<Block> {
+function* rowsOf(text: string, from: number, to: number): Generator<Block> {
   let rows = 0;
   let header: Block | undefined;
   for (const { start, line } of linesOf(text, from, to)) {
@@ -37,14 +44,14 @@ function* rowsOf(text: string, from: number, to: number, sizes: BlockSizes): Gen
     const [first, last] = range;
     const tokens = estimateTokens(text, first, last);
     // The line below the header of a Markdown table belongs to it.
-    if (rows === 1 && header && /^[\s|:-]+$/.test(line) && tokens + header.tokens <= sizes.max) {
+    if (rows === 1 && header && /^[\s|:-]+$/.test(line) && tokens + header.tokens <= passageSizes.max) {
       header = { ...header, end: last, tokens: header.tokens + Math.min(tokens, 8) };
       rows = 2;
       continue;
     }
     if (header) yield header;
     header = undefined;
-    if (tokens > sizes.max) yield* cut(text, first, last, sizes);
+    if (tokens > passageSizes.max) yield* cut(text, first, last);
     else if (rows === 0) header = { start: first, end: last, tokens, begins: 'paragraph', isHeader: true };
     else yield { start: first, end: last, tokens, begins: 'paragraph' };
     rows += 1;
@@ -53,7 +60,7 @@ function* rowsOf(text: string, from: number, to: number, sizes: BlockSizes): Gen
 }
 
 /** Pieces that begin at the smallest indentation of their part. */
-function* codeBlocksOf(text: string, from: number, to: number, sizes: BlockSizes): Generator<Block> {
+function* codeBlocksOf(text: string, from: number, to: number): Generator<Block> {
   let start = -1;
   let end = -1;
   let blank = false;
@@ -65,7 +72,7 @@ function* codeBlocksOf(text: string, from: number, to: number, sizes: BlockSizes
     const last = at + line.trimEnd().length;
     const isNew = start !== -1 && blank && !/^\s*[})\]]/.test(line);
     if (isNew) {
-      yield* lined(text, start, end, sizes);
+      yield* lined(text, start, end);
       start = -1;
     }
     // Indentation is part of code.
@@ -73,13 +80,13 @@ function* codeBlocksOf(text: string, from: number, to: number, sizes: BlockSizes
     end = last;
     blank = false;
   }
-  if (start !== -1) yield* lined(text, start, end, sizes);
+  if (start !== -1) yield* lined(text, start, end);
 }
 
 /** A piece of code as one block, or by lines. */
-function* lined(text: string, start: number, end: number, sizes: BlockSizes): Generator<Block> {
+function* lined(text: string, start: number, end: number): Generator<Block> {
   const tokens = estimateTokens(text, start, end);
-  if (tokens <= sizes.max) {
+  if (tokens <= passageSizes.max) {
     yield { start, end, tokens, begins: 'paragraph' };
     return;
   }
@@ -88,41 +95,41 @@ function* lined(text: string, start: number, end: number, sizes: BlockSizes): Ge
     if (line.trim() === '') continue;
     const last = at + line.trimEnd().length;
     const own = estimateTokens(text, at, last);
-    if (own > sizes.max) yield* cut(text, at, last, sizes);
+    if (own > passageSizes.max) yield* cut(text, at, last);
     else yield { start: at, end: last, tokens: own, begins };
     begins = 'sentence';
   }
 }
 
 /** Paragraphs end at empty lines; items of lists and quoted lines are paragraphs too. */
-function* paragraphsOf(text: string, from: number, to: number, sizes: BlockSizes): Generator<Block> {
+function* paragraphsOf(text: string, from: number, to: number): Generator<Block> {
   let start = -1;
   let end = -1;
   for (const { start: at, line } of linesOf(text, from, to)) {
     const range = trimmedRange(text, at, at + line.length);
     const isItem = range !== undefined && /^\s*(?:[-*+•]|\d{1,3}[.)])\s/.test(line.slice(0, 40));
     if (start !== -1 && (!range || isItem)) {
-      yield* paragraph(text, start, end, sizes);
+      yield* paragraph(text, start, end);
       start = -1;
     }
     if (!range) continue;
     if (start === -1) start = range[0];
     end = range[1];
   }
-  if (start !== -1) yield* paragraph(text, start, end, sizes);
+  if (start !== -1) yield* paragraph(text, start, end);
 }
 
-function* paragraph(text: string, start: number, end: number, sizes: BlockSizes): Generator<Block> {
+function* paragraph(text: string, start: number, end: number): Generator<Block> {
   const tokens = estimateTokens(text, start, end);
-  if (tokens <= sizes.max) yield { start, end, tokens, begins: 'paragraph' };
-  else yield* cut(text, start, end, sizes);
+  if (tokens <= passageSizes.max) yield { start, end, tokens, begins: 'paragraph' };
+  else yield* cut(text, start, end);
 }
 
 /** Of a sentence; longer ones are cut after a clause or word. */
 const maxUnit = 180;
 
 /** A long paragraph in sentences. Passages within it overlap, because nothing says where one thing ends. */
-function* cut(text: string, start: number, end: number, sizes: BlockSizes): Generator<Block> {
+function* cut(text: string, start: number, end: number): Generator<Block> {
   const before: Block[] = [];
   let begins: Block['begins'] = 'paragraph';
   for (let from = start; from < end; ) {
@@ -137,7 +144,7 @@ function* cut(text: string, start: number, end: number, sizes: BlockSizes): Gene
     let repeated = 0;
     for (const { start: earlier, tokens: own } of before.toReversed()) {
       repeated += own;
-      if (repeated > sizes.overlap) break;
+      if (repeated > passageSizes.overlap) break;
       repeatsFrom = earlier;
     }
     const block: Block = { start: first, end: last, tokens, begins };

@@ -7,7 +7,7 @@ import { AppError } from '../core/errors.ts';
 import { freshFolders } from '../store/testing/folder.ts';
 import { DocumentStore } from './document-store.ts';
 import { readDocument } from './formats/read-document.ts';
-import { fileState } from './read-file.ts';
+import { fileState } from './open-file.ts';
 import { CollectionDatabase } from './storage/collection-database.ts';
 
 const freshFolder = freshFolders();
@@ -60,14 +60,11 @@ function world(folder = join(freshFolder(), 'documents'), options: { readonly ma
   /** One piece of work; whether there was some. */
   const step = async (own = store): Promise<boolean> => {
     const next = own.next(model, 4);
-    if (next?.type === 'read') await own.read(next.collection, next.file, model, never);
+    if (next?.type === 'read') await own.read(next.collection, next.file, model, { vectors: [], signal: never });
     if (next?.type === 'embed') {
       const ids = next.passages.map(({ id }) => id);
-      own.setVectors(
-        next.collection,
-        ids,
-        next.passages.map(({ text }) => letters(text)),
-      );
+      const vectors = next.passages.map(({ text }) => letters(text));
+      own.setVectors(next.collection, ids, { vectors, signal: never });
     }
     return next !== undefined;
   };
@@ -75,10 +72,11 @@ function world(folder = join(freshFolder(), 'documents'), options: { readonly ma
     for (let steps = 0; await step(own); steps += 1) if (steps > 1000) expect.fail('the work does not end');
   };
   const search = (query: string, rules = {}, own = store) =>
-    own.search('common', ['vs_notes'], [{ query, vector: letters(query) }], {
-      ...{ weights: { vector: 0.5, keywords: 0.5 }, limit: 10 },
-      ...rules,
-    });
+    own.search(
+      ...(['common', ['vs_notes'], [query]] as const),
+      { weights: { vector: 0.5, keywords: 0.5 }, limit: 10, ...rules },
+      { vectors: [letters(query)], signal: never },
+    );
   return { folder, warnings, reads, time, hooks, store, open, create, put, row, step, index, search };
 }
 
@@ -143,9 +141,8 @@ describe('DocumentStore', () => {
     expect(store.passage('b', 'vs_notes.1')).toBeUndefined();
     expect(store.passage('a', 'vs_notes.1')).toBeDefined();
     expect(() => store.text('b', 'vs_notes', 'file-a.txt')).toThrow(expect.objectContaining(refused));
-    expect(() => store.search('b', ['vs_notes'], [], { weights: { vector: 1, keywords: 1 }, limit: 1 })).toThrow(
-      AppError,
-    );
+    const rules = { weights: { vector: 1, keywords: 1 }, limit: 1 };
+    expect(() => store.search('b', ['vs_notes'], [], rules, { vectors: [], signal: never })).toThrow(AppError);
     await expect(store.delete('b', 'vs_notes')).rejects.toMatchObject(refused);
     await store.close();
   });

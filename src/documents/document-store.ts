@@ -5,22 +5,17 @@ import type {
   Collection,
   CollectionFile,
   DocumentHit,
+  DocumentTotals,
   ExtractedDocument,
   WatchedFolder,
 } from '../core/documents.ts';
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
-import type { StartTimer } from '../core/timers.ts';
+import type { Clock, StartTimer } from '../core/timers.ts';
 import { maxDocumentBytes } from './extraction/messages.ts';
 import { CollectionFolders } from './folders/collection-folders.ts';
-import { contentHash, fileState, type ReadDocument, readingError } from './read-file.ts';
-import {
-  type FoundPassage,
-  maxPassages,
-  OpenCollection,
-  type Question,
-  type SearchRules,
-} from './storage/collection.ts';
+import { contentHash, fileState, type ReadDocument, readingError } from './open-file.ts';
+import { type FoundPassage, maxPassages, OpenCollection, type SearchRules } from './storage/collection.ts';
 import { CollectionDatabase } from './storage/collection-database.ts';
 import type { CollectionFacts, FileRow, NewFileRow } from './storage/rows.ts';
 
@@ -36,17 +31,19 @@ export type IndexStep =
       readonly passages: readonly { readonly id: number; readonly text: string }[];
     };
 
-interface StoreOptions {
+/** What a method gets behind the arguments of the call: vectors, which are sent as bytes, and its end. */
+export interface CallTools {
+  readonly vectors: readonly Float32Array[];
+  readonly signal: AbortSignal;
+}
+
+interface StoreOptions extends Clock {
   readonly folder: string;
   readonly read: ReadDocument;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly warn: (sentence: string) => void;
   /** There is something to index. */
   readonly onWork: () => void;
   readonly startTimer: StartTimer;
-  /** Milliseconds of a monotonic clock. */
-  readonly tick: () => number;
   /** Of a collection. */
   readonly maxFiles?: number;
 }
@@ -60,13 +57,13 @@ const maxToEmbed = 8192;
 const maxReads = 3;
 /** Vectors of several collections are kept in memory up to this size. */
 const maxVectorBytes = 200 * 2 ** 20;
-/** Vectors that nobody searched for this long leave the memory. */
+/** Vectors that were not searched for this long are dropped from memory. */
 const idleMs = 10 * 60_000;
 /** The last use is stored at most this often. */
 const useEveryMs = 60_000;
 const dayMs = 24 * 60 * 60_000;
 
-/** The collections of all owners, each in a file. Lives in the worker process; nobody else uses the files meanwhile. */
+/** The collections of all owners, each in a file. Runs in the worker process, which has the files to itself. */
 export class DocumentStore {
   readonly #collections = new Map<string, OpenCollection>();
   /** Where the search for work goes on, so that collections take turns. */
@@ -87,13 +84,7 @@ export class DocumentStore {
     this.#collections.clear();
   }
 
-  /** For the metrics. */
-  totals(): {
-    readonly collections: number;
-    readonly files: number;
-    readonly passages: number;
-    readonly waiting: number;
-  } {
+  totals(): DocumentTotals {
     let [files, passages, waiting] = [0, 0, 0];
     for (const { database } of this.#collections.values()) {
       const counts = database.counts();
@@ -153,9 +144,9 @@ export class DocumentStore {
 
   addFiles(owner: string, id: string, files: readonly NewFileRow[]): readonly CollectionFile[] {
     const { database } = this.#get(owner, id);
-    const most = this.options.maxFiles ?? maxFiles;
-    if (database.fileCount + files.length > most) {
-      const instead = `a collection has at most ${most} files; make another one`;
+    const max = this.options.maxFiles ?? maxFiles;
+    if (database.fileCount + files.length > max) {
+      const instead = `a collection has at most ${max} files; make another one`;
       throw new AppError('unsupported', { feature: 'Adding these files', instead });
     }
     const added = database.addFiles(files).map(collectionFile);
@@ -254,7 +245,7 @@ export class DocumentStore {
   }
 
   /** Reads a file and stores its text; what is wrong with it is stored with it. Throws if the disk is full. */
-  async read(id: string, key: number, embedding: string, signal: AbortSignal): Promise<void> {
+  async read(id: string, key: number, embedding: string, { signal }: CallTools): Promise<void> {
     const collection = this.#collections.get(id);
     const row = collection?.database.fileByKey(key);
     if (!collection || row?.state !== 'new') return;
@@ -274,7 +265,7 @@ export class DocumentStore {
         document = await this.options.read(row.name, row.source, signal);
         const after = await fileState(row.source);
         if (after.bytes === state.bytes && after.modified === state.modified) break;
-        // Of which content the text is, is not known. The last time it is stored all the same, with the old state: the next scan sees the change.
+        // The text may be of either content. After the last try it is stored with the old state, so that the next scan sees the change.
         hash = '';
         if (reads < maxReads) state = after;
       }
@@ -297,24 +288,26 @@ export class DocumentStore {
     }
   }
 
-  setVectors(id: string, ids: readonly number[], vectors: readonly Float32Array[]): void {
+  setVectors(id: string, ids: readonly number[], { vectors }: CallTools): void {
     this.#collections.get(id)?.setVectors(ids, vectors);
   }
 
-  /** Candidates of all these collections, the best first. */
+  /** Candidates of all these collections, the best first. There is a vector for each query, or none. */
   search(
     owner: string,
     ids: readonly string[],
-    questions: readonly Question[],
+    queries: readonly string[],
     rules: SearchRules,
+    { vectors }: CallTools,
   ): readonly FoundPassage[] {
+    const questions = queries.map((query, index) => ({ query, vector: vectors[index] }));
     const collections = ids.map((id) => this.#get(owner, id));
-    const found = collections.flatMap((collection) => {
+    const candidates = collections.flatMap((collection) => {
       collection.usedAt = this.options.now();
       return collection.search(questions, rules);
     });
     setImmediate(() => this.#used(collections));
-    return found.sort((one, other) => other.score - one.score).slice(0, rules.limit);
+    return candidates.sort((one, other) => other.score - one.score).slice(0, rules.limit);
   }
 
   /** Neighbours as one. */
@@ -335,7 +328,7 @@ export class DocumentStore {
     await this.#folders.idle();
   }
 
-  /** Drops vectors that nobody uses. */
+  /** Drops vectors that are not used. */
   tidy(): void {
     const loaded = [...this.#collections.values()].filter(({ bytes }) => bytes > 0);
     loaded.sort((one, other) => other.usedAt - one.usedAt);

@@ -243,13 +243,7 @@ const workerEntry = fileURLToPath(new URL('./extraction/worker.js', import.meta.
 const shared = new DocumentExtractor();
 
 /** The text of a file, read in a process of its own. */
-export function extractDocument(
-  name: string,
-  source: DocumentSource,
-  options: ExtractOptions,
-): Promise<ExtractedDocument> {
-  return shared.extract(name, source, options);
-}
+export const extractDocument: DocumentExtractor['extract'] = (...task) => shared.extract(...task);
 
 /** Ends the idle processes, before the program ends. */
 export const stopExtraction = (): Promise<void> => shared.stop();

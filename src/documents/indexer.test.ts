@@ -26,13 +26,11 @@ function world(count: number, embed: (inputs: number, ticket: Ticket) => Promise
   };
   const store = {
     call: next,
-    read: async (_: string, file: number) => {
-      read.push(file);
-      files.splice(0);
-    },
-    setVectors: async (_: string, ids: readonly number[]) => {
-      done.push(...ids);
-      left.splice(0, ids.length);
+    callWith: async (_tools: object, method: string, _collection: string, own: number | readonly number[]) => {
+      if (method === 'read') read.push(...files.splice(0));
+      const ids = [own].flat();
+      if (method === 'setVectors') done.push(...ids);
+      if (method === 'setVectors') left.splice(0, ids.length);
     },
     watch: (onWork: () => void, signal: AbortSignal) => {
       work = onWork;

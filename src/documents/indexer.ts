@@ -2,12 +2,12 @@ import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { Latch } from '../core/synchronization.ts';
 import type { Ticket } from '../core/ticket.ts';
-import type { StartTimer } from '../core/timers.ts';
+import { pauseUnlessAborted, type StartTimer } from '../core/timers.ts';
 import type { IndexStep } from './document-store.ts';
 import type { StoreHost } from './store-host.ts';
 
-interface IndexerParts {
-  readonly store: Pick<StoreHost, 'call' | 'read' | 'setVectors' | 'watch'>;
+interface IndexerOptions {
+  readonly store: Pick<StoreHost, 'call' | 'callWith' | 'watch'>;
   /** The embeddings of the server; undefined where it has none. */
   readonly embedding: () => EmbeddingService | undefined;
   /** Resolves in a turn of the queue in which no request runs or waits; the result gives it back. */
@@ -32,7 +32,7 @@ export class Indexer {
   #running: Promise<unknown> | undefined;
   #reported = '';
 
-  constructor(private readonly parts: IndexerParts) {}
+  constructor(private readonly options: IndexerOptions) {}
 
   /** Once the store is used. */
   start(): void {
@@ -49,7 +49,7 @@ export class Indexer {
   async #watch(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       try {
-        await this.parts.store.watch(() => this.#wake(), this.#stop.signal);
+        await this.options.store.watch(() => this.#wake(), this.#stop.signal);
       } catch (error) {
         await this.#paused(error);
       }
@@ -78,40 +78,42 @@ export class Indexer {
 
   /** Whether there was something to do. */
   async #step(): Promise<boolean> {
-    const { store, embedding } = this.parts;
+    const { store, embedding } = this.options;
     const name = embedding()?.name ?? '';
     const step = await store.call('next', name, this.#batch);
     if (!step || this.#stop.signal.aborted) return false;
     if (step.type === 'embed') await this.#embed(step);
     else {
       // Reading is a process of low priority, which need not end for a request.
-      const leave = await this.parts.turn(() => undefined, this.#stop.signal);
+      const leave = await this.options.turn(() => undefined, this.#stop.signal);
       leave();
-      await store.read(step.collection, step.file, name, this.#stop.signal);
+      await store.callWith({ signal: this.#stop.signal }, 'read', step.collection, step.file, name);
     }
     return true;
   }
 
   async #embed({ collection, passages }: Extract<IndexStep, { readonly type: 'embed' }>): Promise<void> {
-    const { store, embedding } = this.parts;
+    const { store, embedding } = this.options;
     const service = embedding();
     if (!service) return;
-    const given = new AbortController();
-    const signal = AbortSignal.any([given.signal, this.#stop.signal]);
-    const ticket: Ticket = { genkey: '', client: 'documents', signal, giveWay: () => given.abort(new GaveWay()) };
+    const yielded = new AbortController();
+    const signal = AbortSignal.any([yielded.signal, this.#stop.signal]);
+    const ticket: Ticket = {
+      genkey: '',
+      client: 'documents',
+      signal,
+      giveWay: () => yielded.abort(new AppError('stopped', {})),
+    };
     try {
       const inputs = passages.map(({ text }) => text);
       const { vectors } = await service.embed({ inputs, truncate: true }, ticket);
       this.#batch = Math.min(maxBatch, this.#batch * 2);
       const own = vectors.map(([vector]) => vector ?? new Float32Array());
-      await store.setVectors(
-        collection,
-        passages.map(({ id }) => id),
-        own,
-      );
+      const ids = passages.map(({ id }) => id);
+      await store.callWith({ vectors: own }, 'setVectors', collection, ids);
     } catch (error) {
       // The same passages come again in the next step, which waits for its turn. Where requests come often, only small batches are done in between.
-      if (given.signal.aborted) this.#batch = Math.max(1, this.#batch >> 1);
+      if (yielded.signal.aborted) this.#batch = Math.max(1, this.#batch >> 1);
       else throw error;
     }
   }
@@ -123,22 +125,9 @@ export class Indexer {
     // Each reason once, until something succeeds.
     if (message !== this.#reported && code !== 'engine-lost') {
       const reason = code === 'disk-full' ? 'the disk is full' : message.replace(/\.$/, '');
-      this.parts.warn(`Documents are not indexed: ${reason}. It is tried again.`);
+      this.options.warn(`Documents are not indexed: ${reason}. It is tried again.`);
     }
     this.#reported = message;
-    await new Promise<void>((resolve) => {
-      const timer = this.parts.startTimer(code === 'engine-lost' ? restartMs : retryMs, resolve);
-      const end = (): void => {
-        timer.cancel();
-        resolve();
-      };
-      signal.addEventListener('abort', end, { once: true });
-    });
-  }
-}
-
-class GaveWay extends AppError<'stopped'> {
-  constructor() {
-    super('stopped', {});
+    await pauseUnlessAborted(this.options.startTimer, code === 'engine-lost' ? restartMs : retryMs, signal);
   }
 }

@@ -1,59 +1,21 @@
-import type { DocumentStore } from './document-store.ts';
-import type { Question, SearchRules } from './storage/collection.ts';
+import type { CallTools, DocumentStore } from './document-store.ts';
 
 /** What the worker is started with. */
 export interface StoreOptions {
   readonly folder: string;
 }
 
-/** Methods of the store that need no bytes and no signal. */
-export type StoreMethod =
-  | 'totals'
-  | 'scanned'
-  | 'collections'
-  | 'create'
-  | 'update'
-  | 'delete'
-  | 'addFiles'
-  | 'addFolder'
-  | 'removeFolder'
-  | 'files'
-  | 'file'
-  | 'source'
-  | 'setAttributes'
-  | 'cancel'
-  | 'removeFile'
-  | 'forgetFile'
-  | 'reindex'
-  | 'text'
-  | 'passage'
-  | 'next'
-  | 'joined';
+/** Methods of the store that the server calls. */
+export type StoreMethod = Exclude<keyof DocumentStore, 'close' | 'scan' | 'tidy'>;
 
-type StoreCall = {
-  readonly [Method in StoreMethod]: {
-    readonly type: 'call';
-    readonly method: Method;
-    readonly args: Parameters<DocumentStore[Method]>;
-  };
-}[StoreMethod];
+export type CallArguments<Method extends StoreMethod> =
+  Parameters<DocumentStore[Method]> extends [...infer Own, CallTools] ? Own : Parameters<DocumentStore[Method]>;
 
 export type StoreTask =
-  | StoreCall
-  | { readonly type: 'read'; readonly collection: string; readonly file: number; readonly embedding: string }
   | {
-      readonly type: 'setVectors';
-      readonly collection: string;
-      readonly ids: readonly number[];
-      readonly vectors: readonly Uint8Array[];
-    }
-  | {
-      readonly type: 'search';
-      readonly owner: string;
-      readonly collections: readonly string[];
-      readonly queries: readonly Question['query'][];
-      readonly rules: SearchRules;
-      /** One for each query, or none. */
+      readonly type: 'call';
+      readonly method: StoreMethod;
+      readonly args: readonly unknown[];
       readonly vectors: readonly Uint8Array[];
     }
   /** Never ends: an event whenever there is something to index. */

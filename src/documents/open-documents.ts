@@ -9,7 +9,7 @@ import { systemTimer } from '../core/timers.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import { extractDocument, stopExtraction } from './extraction.ts';
 import { Indexer } from './indexer.ts';
-import { OwnDocuments } from './library.ts';
+import { documentLibrary } from './library.ts';
 import { StoreHost } from './store-host.ts';
 
 interface DocumentsOptions {
@@ -21,33 +21,17 @@ interface DocumentsOptions {
   readonly warn: (sentence: string) => void;
 }
 
-/** For the metrics. */
-export interface DocumentTotals {
-  readonly collections: number;
-  readonly files: number;
-  readonly passages: number;
-  /** Files that are not indexed yet. */
-  readonly waiting: number;
-}
-
-export interface Documents {
-  of(owner: Owner): DocumentLibrary;
-  totals(): Promise<DocumentTotals>;
-  /** Resolves when no folder is being looked through. */
-  scanned(): Promise<void>;
-  readonly pid: () => number | undefined;
-  stop(): Promise<void>;
-}
+export type Documents = ReturnType<typeof openDocuments>;
 
 /** Starts the process that has the collections open, and indexes in the background what is new. */
-export function openDocuments({ folder, embedding, files, turn, warn }: DocumentsOptions): Documents {
+export function openDocuments({ folder, embedding, files, turn, warn }: DocumentsOptions) {
   const entry = fileURLToPath(new URL('./worker/main.js', import.meta.url));
   const store = new StoreHost({ folder, warn, entry, spawn: spawnChild, startTimer: systemTimer });
   const indexer = new Indexer({ store, embedding, turn, startTimer: systemTimer, warn });
   indexer.start();
   return {
-    of: (owner) =>
-      new OwnDocuments({
+    of: (owner: Owner): DocumentLibrary =>
+      documentLibrary({
         ...{ store, embedding, now: Date.now },
         owner: fileNameOf(owner),
         files: () => files(owner),
@@ -55,9 +39,10 @@ export function openDocuments({ folder, embedding, files, turn, warn }: Document
         newId: () => `vs_${randomBytes(12).toString('hex')}`,
       }),
     totals: () => store.call('totals'),
+    /** Resolves when no folder is being looked through. */
     scanned: () => store.call('scanned'),
     pid: () => store.pid,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await Promise.all([indexer.stop(), store.stop(), stopExtraction()]);
     },
   };

@@ -1,10 +1,14 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
-import type { FileContent } from '../core/documents.ts';
-import { AppError } from '../core/errors.ts';
+import type { CollectionFile, ExtractedDocument, FileContent } from '../core/documents.ts';
+import { AppError, isDiskFull } from '../core/errors.ts';
+import { tooLarge } from './extraction/messages.ts';
+import type { FileRow } from './storage/rows.ts';
+import { diskErrorCode } from './storage/sqlite.ts';
 
 /** An open file, and its size when it was opened. */
-export interface OpenFile {
+interface OpenFile {
   readonly file: FileHandle;
   readonly bytes: number;
 }
@@ -15,7 +19,7 @@ const maxTries = 3;
 /** Opening a pipe would wait for its other end. Windows has neither flag. */
 const plainFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** What is there is no file, or a link that may lead out of the folder. For the index, the file is gone. */
+/** The path is not a regular file, or is a link that may lead out of the folder. The index treats it as deleted. */
 export class ReplacedFile extends Error {
   readonly code = 'ENOENT';
 }
@@ -105,4 +109,52 @@ function contentError(name: string, error: unknown): AppError {
   const isDenied = code === 'EACCES' || code === 'EPERM';
   const reason = isDenied ? 'the server has no permission' : `the disk reports ${code || 'an error'}`;
   return new AppError('document-unreadable', { name, reason, kind: 'invalid' }, { cause: error });
+}
+
+export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
+
+/** By which it is seen that a file has changed. What has become a pipe or a device is no file any more: opening it could take forever. */
+export async function fileState(path: string): Promise<{ readonly bytes: number; readonly modified: number }> {
+  const state = await stat(path);
+  if (!state.isFile()) throw new ReplacedFile(`${path} is no file`);
+  return { bytes: state.size, modified: state.mtimeMs };
+}
+
+/** Refuses a file beyond the limit while it is read: it may grow meanwhile, or have no end. */
+export async function contentHash(
+  { name, source, folder }: Pick<FileRow, 'name' | 'source' | 'folder'>,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const refuse = () => new AppError('document-unreadable', { name, reason: tooLarge(maxBytes), kind: 'invalid' });
+  // What has become a link since the scan may lead out of the folder.
+  const { file, bytes } = await openFile(source, folder !== undefined);
+  try {
+    if (bytes > maxBytes) throw refuse();
+    const hash = createHash('sha256');
+    let length = 0;
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
+      signal.throwIfAborted();
+      length += chunk.length;
+      if (length > maxBytes) throw refuse();
+      hash.update(chunk as Uint8Array);
+    }
+    return hash.digest('base64url');
+  } finally {
+    await file.close();
+  }
+}
+
+const failureCodes = { unsupported: 'unsupported_file', invalid: 'invalid_file', interrupted: 'server_error' } as const;
+
+/** What is wrong with a file that could not be read. Throws what is not the fault of the file. */
+export function readingError(error: unknown): 'gone' | NonNullable<CollectionFile['error']> {
+  const { code } = error as NodeJS.ErrnoException;
+  if (isDiskFull(error) || code === diskErrorCode) throw error;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'gone';
+  if (error instanceof AppError && error.code === 'document-unreadable') {
+    const { kind } = (error as AppError<'document-unreadable'>).details;
+    return { code: failureCodes[kind], message: error.message };
+  }
+  return { code: 'server_error', message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,5 +1,5 @@
 import type { Chunking, ExtractedDocument, PassagePlace, Section } from '../core/documents.ts';
-import { type Block, blocksOf } from './blocks.ts';
+import { type Block, blocksOf, passageSizes } from './blocks.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** A part of a document that is found and shown by itself. */
@@ -8,19 +8,6 @@ export interface PassageSpan extends PassagePlace {
   readonly header?: string;
 }
 
-/** In tokens of the built-in embedding model, which was trained on 256. Measured in `docs/knowledge.md`. */
-interface PassageSizes {
-  /** No passage is larger. */
-  readonly max: number;
-  /** A passage of this size ends with its paragraph or row. */
-  readonly enough: number;
-  /** A passage of this size ends at a heading, a page or a symbol; shorter ones are joined with what follows. */
-  readonly min: number;
-  /** Repeated of a paragraph that is cut. */
-  readonly overlap: number;
-}
-
-const structureSizes: PassageSizes = { max: 180, enough: 120, min: 50, overlap: 32 };
 const maxHeaderTokens = 60;
 const maxTitleTokens = 40;
 
@@ -29,8 +16,7 @@ export function* passagesOf(
   document: Pick<ExtractedDocument, 'text' | 'sections' | 'hasLines'>,
   chunking: Chunking = { type: 'structure' },
 ): Generator<void, PassageSpan[]> {
-  const windows =
-    chunking.type === 'static' ? yield* windowsOf(document, chunking) : yield* structureOf(document, structureSizes);
+  const windows = chunking.type === 'static' ? yield* windowsOf(document, chunking) : yield* structureOf(document);
   return document.hasLines ? withLines(document.text, windows) : windows;
 }
 
@@ -48,10 +34,10 @@ export function embeddedText(title: string, text: string, passage: PassageSpan):
   return `${path.length > maxContext ? `…${path.slice(-maxContext)}` : path}\n${passageText(text, passage)}`;
 }
 
-function* structureOf(
-  { text, sections }: Pick<ExtractedDocument, 'text' | 'sections'>,
-  sizes: PassageSizes,
-): Generator<void, PassageSpan[]> {
+function* structureOf({
+  text,
+  sections,
+}: Pick<ExtractedDocument, 'text' | 'sections'>): Generator<void, PassageSpan[]> {
   const passages: PassageSpan[] = [];
   let open: OpenPassage | undefined;
   let count = 0;
@@ -60,15 +46,15 @@ function* structureOf(
     let header: string | undefined;
     let isTitle = section.headings !== headings;
     headings = section.headings;
-    for (const block of blocksOf(text, section, sizes)) {
+    for (const block of blocksOf(text, section)) {
       count += 1;
       if (count % 500 === 0) yield;
       if (block.isHeader && block.tokens <= maxHeaderTokens) header = text.slice(block.start, block.end);
-      if (open && endsBefore(open, block, section, sizes)) {
+      if (open && endsBefore(open, block, section)) {
         const { title }: OpenPassage = open;
         passages.push(spanOf(title?.before ?? open));
         // A heading at the end of a passage belongs to what follows it.
-        open = title && title.tokens + block.tokens <= sizes.max ? begun(title, title.section) : undefined;
+        open = title && title.tokens + block.tokens <= passageSizes.max ? begun(title, title.section) : undefined;
         if (title && !open) passages.push(spanOf(begun(title, title.section)));
       }
       if (open) {
@@ -112,14 +98,14 @@ function begun(block: Block, section: Section, header?: string, text = ''): Open
 }
 
 /** Whether a passage ends before the block that follows it. */
-function endsBefore(open: OpenPassage, block: Block, section: Section, sizes: PassageSizes): boolean {
-  if (open.tokens + block.tokens > sizes.max) return true;
-  if (section === open.last) return block.begins !== 'sentence' && open.tokens >= sizes.enough;
-  // Rows that follow the first ones stand under a header that is their own.
+function endsBefore(open: OpenPassage, block: Block, section: Section): boolean {
+  if (open.tokens + block.tokens > passageSizes.max) return true;
+  if (section === open.last) return block.begins !== 'sentence' && open.tokens >= passageSizes.enough;
+  // Later rows of a table repeat its header, so that other text must not follow them.
   if (open.header !== undefined) return true;
-  if (section.page !== open.last.page) return open.tokens >= sizes.min;
-  if (section.headings === open.last.headings) return open.tokens >= sizes.enough;
-  return open.tokens >= (section.headings[0] === open.headings[0] ? sizes.min : sizes.min / 2);
+  if (section.page !== open.last.page) return open.tokens >= passageSizes.min;
+  if (section.headings === open.last.headings) return open.tokens >= passageSizes.enough;
+  return open.tokens >= (section.headings[0] === open.headings[0] ? passageSizes.min : passageSizes.min / 2);
 }
 
 function spanOf({ start, end, first, headings, header }: OpenPassage): PassageSpan {

@@ -7,8 +7,8 @@ import { defaultWeights } from './search/fusion.ts';
 import type { FoundPassage } from './storage/collection.ts';
 import type { StoreHost } from './store-host.ts';
 
-interface SearchParts {
-  readonly store: Pick<StoreHost, 'call' | 'search'>;
+interface SearchOptions {
+  readonly store: Pick<StoreHost, 'call' | 'callWith'>;
   readonly embedding: () => EmbeddingService | undefined;
   readonly owner: string;
 }
@@ -19,7 +19,7 @@ const maxCandidates = 100;
 
 /** Searches collections by meaning and by keywords, each with the vectors of its own model. */
 export async function searchDocuments(
-  { store, embedding, owner }: SearchParts,
+  { store, embedding, owner }: SearchOptions,
   query: DocumentQuery,
   collections: readonly StoredCollection[],
   signal: AbortSignal,
@@ -41,25 +41,13 @@ export async function searchDocuments(
         )
       : [];
   const rules = { filter, weights, limit: Math.min(maxCandidates, Math.max(minCandidates, 3 * limit)) };
-  const search = (ids: readonly StoredCollection[], own: readonly Float32Array[]) =>
-    ids.length === 0
-      ? []
-      : store.search(
-          owner,
-          ids.map(({ id }) => id),
-          queries,
-          rules,
-          own,
-          signal,
-        );
-  const found = await Promise.all([
-    search(collections.filter(isCurrent), vectors),
-    search(
-      collections.filter((one) => !isCurrent(one)),
-      [],
-    ),
-  ]);
-  const candidates = found.flat().sort((one, other) => other.score - one.score);
+  const search = async (hasCurrent: boolean, own: readonly Float32Array[]) => {
+    const ids = collections.filter((one) => isCurrent(one) === hasCurrent).map(({ id }) => id);
+    return ids.length === 0 ? [] : store.callWith({ vectors: own, signal }, 'search', owner, ids, queries, rules);
+  };
+  const candidates = (await Promise.all([search(true, vectors), search(false, [])]))
+    .flat()
+    .sort((one, other) => other.score - one.score);
   // The cosine of an embedding model is part of the score already. What a remote model is, is not known.
   const pooling = service?.facts()?.pooling;
   const hasRanker = service !== undefined && (pooling === undefined || pooling === 'rank');
@@ -81,7 +69,7 @@ function hitOf({ passage, score, found }: FoundPassage): DocumentHit {
 /** How many are given to the reranker: one takes 5 to 50 ms. */
 const maxReranked = 30;
 
-/** By how well each answers one of the questions. What was not given to the reranker follows, in the order that it had. */
+/** The reranked candidates, the best first. */
 async function reranked(
   candidates: readonly FoundPassage[],
   queries: readonly string[],

@@ -1,13 +1,19 @@
 import { AppError } from '../core/errors.ts';
 import { TaskEngine, type TaskEngineDeps } from '../engines/host/task-engine.ts';
-import type { DocumentStore } from './document-store.ts';
-import { bytesOf, type StoreEvent, type StoreMethod, type StoreOptions, type StoreTask } from './messages.ts';
-import type { FoundPassage, SearchRules } from './storage/collection.ts';
+import type { CallTools, DocumentStore } from './document-store.ts';
+import {
+  bytesOf,
+  type CallArguments,
+  type StoreEvent,
+  type StoreMethod,
+  type StoreOptions,
+  type StoreTask,
+} from './messages.ts';
 
 type Engine = TaskEngine<StoreOptions, object, StoreTask, StoreEvent>;
 type Result<Method extends StoreMethod> = Awaited<ReturnType<DocumentStore[Method]>>;
 
-interface StoreHostParts extends Pick<TaskEngineDeps<StoreOptions, object>, 'entry' | 'spawn' | 'startTimer'> {
+interface StoreHostOptions extends Pick<TaskEngineDeps<StoreOptions, object>, 'entry' | 'spawn' | 'startTimer'> {
   readonly folder: string;
   readonly warn: (sentence: string) => void;
 }
@@ -18,34 +24,25 @@ export class StoreHost {
   #stopped = false;
   #watches = 0;
 
-  constructor(private readonly parts: StoreHostParts) {}
+  constructor(private readonly options: StoreHostOptions) {}
 
-  async call<Method extends StoreMethod>(
+  async call<Method extends StoreMethod>(method: Method, ...args: CallArguments<Method>): Promise<Result<Method>> {
+    return this.callWith({}, method, ...args);
+  }
+
+  async callWith<Method extends StoreMethod>(
+    { vectors = [], signal = new AbortController().signal }: Partial<CallTools>,
     method: Method,
-    ...args: Parameters<DocumentStore[Method]>
+    ...args: CallArguments<Method>
   ): Promise<Result<Method>> {
-    return (await this.#once({ type: 'call', method, args } as StoreTask)) as Result<Method>;
-  }
-
-  async read(collection: string, file: number, embedding: string, signal: AbortSignal): Promise<void> {
-    await this.#once({ type: 'read', collection, file, embedding }, signal);
-  }
-
-  async setVectors(collection: string, ids: readonly number[], vectors: readonly Float32Array[]): Promise<void> {
-    await this.#once({ type: 'setVectors', collection, ids, vectors: vectors.map(bytesOf) });
-  }
-
-  /** `vectors`: one for each query, or none. */
-  async search(
-    owner: string,
-    collections: readonly string[],
-    queries: readonly string[],
-    rules: SearchRules,
-    vectors: readonly Float32Array[],
-    signal: AbortSignal,
-  ): Promise<readonly FoundPassage[]> {
-    const task = { type: 'search', owner, collections, queries, rules, vectors: vectors.map(bytesOf) } as const;
-    return (await this.#once(task, signal)) as readonly FoundPassage[];
+    const task = { type: 'call', method, args, vectors: vectors.map(bytesOf) } as const;
+    try {
+      return (await this.#result(task, signal)) as Result<Method>;
+    } catch (error) {
+      // The process ended, perhaps because of another task. Each may be done twice.
+      if (!(error instanceof AppError && ['engine-lost', 'engine-silent'].includes(error.code))) throw error;
+      return (await this.#result(task, signal)) as Result<Method>;
+    }
   }
 
   /** Calls `onWork` whenever there is something to index. Ends with the process. */
@@ -69,16 +66,6 @@ export class StoreHost {
     await this.#engine?.stop();
   }
 
-  async #once(task: StoreTask, signal = neverAborted()): Promise<unknown> {
-    try {
-      return await this.#result(task, signal);
-    } catch (error) {
-      // The process ended, perhaps because of another task. Each may be done twice.
-      if (!(error instanceof AppError && ['engine-lost', 'engine-silent'].includes(error.code))) throw error;
-      return this.#result(task, signal);
-    }
-  }
-
   async #result(task: StoreTask, signal: AbortSignal): Promise<unknown> {
     const engine = this.#started();
     let result: unknown;
@@ -98,9 +85,9 @@ export class StoreHost {
   #started(): Engine {
     if (this.#stopped) throw new AppError('stopping', {});
     if (this.#engine?.state().type === 'failed') this.#engine = undefined;
-    const { folder, warn, ...parts } = this.parts;
+    const { folder, warn, ...options } = this.options;
     this.#engine ??= new TaskEngine<StoreOptions, object, StoreTask, StoreEvent>({
-      ...parts,
+      ...options,
       capability: 'document',
       options: { folder },
       observer: {
@@ -112,7 +99,5 @@ export class StoreHost {
   }
 }
 
-/** For those who were told that the folder is in use. */
+/** For requests that were refused because the folder is in use. */
 const retryAfterSeconds = 10;
-
-const neverAborted = (): AbortSignal => new AbortController().signal;

@@ -79,17 +79,17 @@ export function documentTools({ library, base = '', onlySearch = false }: Docume
   async function collectionsOf(name: unknown): Promise<readonly string[]> {
     const all = await library.collections();
     if (name === undefined || name === null || name === '') return all.map(({ id }) => id);
-    const found = typeof name === 'string' ? await library.collection(name) : undefined;
-    if (found) return [found.id];
+    const own = typeof name === 'string' ? await library.collection(name) : undefined;
+    if (own) return [own.id];
     throw new Problem(
       `There is no collection ${JSON.stringify(name)}. There are: ${all.map((own) => own.name).join(', ')}`,
     );
   }
 
   async function document(id: unknown) {
-    const found = typeof id === 'string' ? await library.passage(id) : undefined;
-    if (!found) throw new Problem(`There is no document ${JSON.stringify(id)}`);
-    const { passage, before, after } = found;
+    const located = typeof id === 'string' ? await library.passage(id) : undefined;
+    if (!located) throw new Problem(`There is no document ${JSON.stringify(id)}`);
+    const { passage, before, after } = located;
     const { collection, file, attributes } = passage;
     const whole = await library.text(collection, file);
     const text = whole.length <= maxCharacters ? whole : `${before}${passage.text}${after}`;
@@ -102,17 +102,9 @@ export function documentTools({ library, base = '', onlySearch = false }: Docume
       case searchDocuments.name: {
         const hits = await find(call, signal);
         const results = hits.map(({ passage, score }) => {
-          const { id, text, name, page, headings } = passage;
-          return {
-            id,
-            title: passageTitle(passage),
-            name,
-            page: page ?? null,
-            headings,
-            score,
-            text,
-            url: addressOf(passage),
-          };
+          const { id, text, name, page = null, headings } = passage;
+          const title = passageTitle(passage);
+          return { id, title, name, page, headings, score, text, url: addressOf(passage) };
         });
         const words = results.map(({ title, url, text }, index) => `[${index + 1}] ${title}\n${url}\n${text}`);
         return result(words.join('\n\n') || 'No passages found.', { results });
@@ -125,8 +117,8 @@ export function documentTools({ library, base = '', onlySearch = false }: Docume
         return result(JSON.stringify({ results }), { results });
       }
       case fetchTool.name: {
-        const found = await document(call.arguments?.id);
-        return result(JSON.stringify(found), found);
+        const fetched = await document(call.arguments?.id);
+        return result(JSON.stringify(fetched), fetched);
       }
       default:
         throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');
@@ -141,9 +133,9 @@ export function documentTools({ library, base = '', onlySearch = false }: Docume
     ],
     readResource: async (uri) => {
       const id = uri.startsWith(scheme) ? decodeURIComponent(uri.slice(scheme.length).replace(/#.*$/, '')) : undefined;
-      const found = id === undefined ? undefined : await library.passage(id);
-      if (!found) throw new ToolCallError(toolCallCodes.unknownResource, 'Resource not found', { uri });
-      return { contents: [{ uri, mimeType: 'text/plain', text: found.passage.text }] };
+      const located = id === undefined ? undefined : await library.passage(id);
+      if (!located) throw new ToolCallError(toolCallCodes.unknownResource, 'Resource not found', { uri });
+      return { contents: [{ uri, mimeType: 'text/plain', text: located.passage.text }] };
     },
     prompts: async () => [],
     getPrompt: async () => {

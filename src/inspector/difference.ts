@@ -15,9 +15,9 @@ const maxDifferences = 100;
 
 /** What differs between two neutral requests. A member that is undefined counts as absent. */
 export function differences(was: unknown, becomes: unknown): readonly Difference[] {
-  const found: Difference[] = [];
+  const different: Difference[] = [];
   const compare = (one: unknown, other: unknown, field: string): void => {
-    if (found.length >= maxDifferences || Object.is(one, other)) return;
+    if (different.length >= maxDifferences || Object.is(one, other)) return;
     if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
       for (const [index, entry] of one.entries()) compare(entry, other[index], `${field}[${index}]`);
       return;
@@ -29,10 +29,10 @@ export function differences(was: unknown, becomes: unknown): readonly Difference
       return;
     }
     if (isSameInEffect(one, other, field)) return;
-    found.push({ field, was: shown(one), becomes: shown(other) });
+    different.push({ field, was: shown(one), becomes: shown(other) });
   };
   compare(was, becomes, '');
-  return found;
+  return different;
 }
 
 /** The type of a medium is found from its bytes too, and the JSON of a call may be written with other spaces. */

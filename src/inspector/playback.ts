@@ -29,7 +29,7 @@ export function playedContext<Context extends DialectContext>(context: Context, 
     generations += 1;
     return play(record.generations[generations - 1] ?? nothing);
   };
-  const place: Reservation = {
+  const reservation: Reservation = {
     generate,
     pass: () => undefined,
     rest: () => undefined,
@@ -40,7 +40,7 @@ export function playedContext<Context extends DialectContext>(context: Context, 
   const text: DialectContext['text'] = {
     ...context.text,
     generate,
-    reserve: () => place,
+    reserve: () => reservation,
     room: () => 0,
     keepFor: () => undefined,
     // A model that is not loaded stays so: a reply has then no tokens where its dialect adds some.

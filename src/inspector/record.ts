@@ -2,10 +2,11 @@ import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ExchangeEnd, ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { Clock } from '../core/timers.ts';
 import { bodySecrets, sentSecrets, shownHeaders } from './redact.ts';
 import { shownValue } from './shown-value.ts';
 
-/** What is kept of one request at most; the record says what was cut. */
+/** Limits of the record of one request; the record says what was cut. */
 export const limits = {
   bodyBytes: 1024 * 1024,
   /** Neutral request, final prompt: of each. */
@@ -29,7 +30,7 @@ export interface RecordedGeneration extends TimedEvents {
   contextSize: number | undefined;
   /** As it was given to the engine; undefined if it was too large. */
   readonly request: GenerationRequest | undefined;
-  /** The same to be shown. */
+  /** The same for display. */
   readonly shown: unknown;
 }
 
@@ -52,13 +53,6 @@ interface PhaseTimes {
   ended?: number;
 }
 
-interface RecordClock {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set. */
-  readonly tick: () => number;
-}
-
 /** What a record tells its store. */
 interface RecordStore {
   grew(bytes: number): void;
@@ -66,7 +60,7 @@ interface RecordStore {
   admitted(): void;
 }
 
-/** Everything that is kept of one request. It grows while the request runs, also after its connection is gone. */
+/** The record of one request. It grows while the request runs, also after its connection is gone. */
 export class RequestRecord implements ExchangeWatch {
   /** Counts all requests since the start. */
   readonly number: number;
@@ -103,7 +97,7 @@ export class RequestRecord implements ExchangeWatch {
 
   constructor(
     readonly head: ExchangeHead,
-    private readonly clock: RecordClock & { readonly number: number },
+    private readonly clock: Clock & { readonly number: number },
     private readonly store: RecordStore,
   ) {
     this.number = clock.number;

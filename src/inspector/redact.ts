@@ -36,24 +36,24 @@ export function shownHeaders(headers: Headers): Record<string, string> {
 
 /** The secrets of a request: what its headers that hold credentials have, with and without the name of the scheme. */
 export function sentSecrets(headers: Headers): readonly string[] {
-  const found = new Set<string>();
+  const secrets = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (value === undefined || harmless.has(lower) || !secretHeaders.test(lower)) continue;
     for (const text of typeof value === 'string' ? [value] : value) {
-      found.add(text.trim());
+      secrets.add(text.trim());
       const [scheme, rest] = [/^\S+\s+/.exec(text)?.[0] ?? '', text.replace(/^\S+\s+/, '').trim()];
       if (scheme === '') continue;
-      found.add(rest);
+      secrets.add(rest);
       if (/^basic\s/i.test(scheme))
-        found.add(
+        secrets.add(
           Buffer.from(rest, 'base64')
             .toString('utf8')
             .replace(/^[^:]*:/, ''),
         );
     }
   }
-  return [...found].filter((secret) => secret.length >= minSentLength);
+  return [...secrets].filter((secret) => secret.length >= minSentLength);
 }
 
 /** In a body: what a client sends for the servers that it names. */

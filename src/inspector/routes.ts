@@ -11,7 +11,7 @@ import { redactor } from './redact.ts';
 import type { ReplayDialect } from './replay.ts';
 import type { RequestStore } from './store.ts';
 
-interface InspectorParts<Context> {
+interface InspectorOptions<Context> {
   readonly store: RequestStore;
   readonly access: AdminAccess;
   readonly dialects: () => Promise<readonly ReplayDialect<Context>[]>;
@@ -36,13 +36,13 @@ export function inspectorEndpoints<Context extends DialectContext>({
   dialects,
   endpoints,
   secrets,
-}: InspectorParts<Context>): ModelEndpoint<Context>[] {
+}: InspectorOptions<Context>): ModelEndpoint<Context>[] {
   const allowed = (call: Call): void => {
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
   const redactFor = (record: RequestRecord) => redactor([...secrets, ...record.secrets]);
   const shown = (value: unknown, record: RequestRecord): Reply => json(redactFor(record)(value));
-  const found = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
+  const requested = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
     const record = store.find(percentDecoded(id));
@@ -76,7 +76,7 @@ export function inspectorEndpoints<Context extends DialectContext>({
       `${path}/`,
       `A request that --inspect keeps (${path}/{id}): body, neutral request, prompt, events, response and timings.`,
       async (call) => {
-        const { record, action } = found(call);
+        const { record, action } = requested(call);
         if (action !== undefined) throw notFound(call);
         const [{ showingOf }, { detailOf }] = await Promise.all([import('./replay.ts'), import('./view.ts')]);
         const shows = (await dialects()).map((dialect) => {
@@ -92,7 +92,7 @@ export function inspectorEndpoints<Context extends DialectContext>({
       `${path}/`,
       `Shows the same generation in another dialect (${path}/{id}/replay). Nothing is generated again.`,
       async (call, context: Context) => {
-        const { record, action } = found(call);
+        const { record, action } = requested(call);
         if (action !== 'replay') throw notFound(call);
         const { as } = readFields(replayFields, await bodyOf(call));
         const known = await dialects();

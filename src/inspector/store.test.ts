@@ -20,13 +20,13 @@ const headOf = (own: Partial<ExchangeHead> = {}): ExchangeHead => ({
   ...own,
 });
 
-function storeOf(count: number, mostBytes?: number) {
+function storeOf(count: number, maxBytes?: number) {
   let time = 0;
   const store = new RequestStore({
     count,
     now: () => 1_700_000_000_000 + time,
     tick: () => time,
-    ...(mostBytes === undefined ? {} : { mostBytes }),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
   });
   const pass = (milliseconds: number): void => {
     time += milliseconds;

@@ -1,11 +1,12 @@
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import { heapShare } from '../core/memory.ts';
+import type { Clock } from '../core/timers.ts';
 import { RequestRecord } from './record.ts';
 
 /** What all records together may hold; then the oldest are dropped before their number is reached. */
-const mostBytes = 128 * 1024 * 1024;
+const maxBytes = 128 * 1024 * 1024;
 
-/** Requests of clients without access that are kept, beside the others. */
+/** Recorded requests of clients without access, in addition to the others. */
 const maxUnauthorized = 20;
 
 /** Paths of APIs: a wrong one is worth recording. */
@@ -21,12 +22,10 @@ export function isRecorded({ method, path, endpoint, recorded }: ExchangeHead): 
   return method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 }
 
-interface StoreParts {
+interface StoreOptions extends Clock {
   /** How many requests are kept; 0 keeps none. */
   readonly count: number;
-  readonly now: () => number;
-  readonly tick: () => number;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 /**
@@ -37,24 +36,24 @@ export class RequestStore {
   readonly #records = new Map<string, RequestRecord>();
   /** Also those whose key is being checked. */
   readonly #strangers = new Map<string, RequestRecord>();
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #bytes = 0;
   #count = 0;
 
-  constructor(private readonly parts: StoreParts) {
-    this.#mostBytes = parts.mostBytes ?? heapShare(mostBytes);
+  constructor(private readonly options: StoreOptions) {
+    this.#maxBytes = options.maxBytes ?? heapShare(maxBytes);
   }
 
   get count(): number {
-    return this.parts.count;
+    return this.options.count;
   }
 
   /** A sink of the server's exchanges. */
   watch(head: ExchangeHead): ExchangeWatch | undefined {
-    if (this.parts.count <= 0 || !isRecorded(head)) return undefined;
+    if (this.options.count <= 0 || !isRecorded(head)) return undefined;
     const record: RequestRecord = new RequestRecord(
       head,
-      { ...this.parts, number: ++this.#count },
+      { ...this.options, number: ++this.#count },
       {
         grew: (bytes) => {
           if (this.#records.get(head.id) === record) this.#grew(bytes);
@@ -100,7 +99,7 @@ export class RequestStore {
   #grew(bytes: number): void {
     this.#bytes += bytes;
     for (const [id, { bytes: held }] of this.#records) {
-      const fits = this.#records.size <= this.parts.count && this.#bytes <= this.#mostBytes;
+      const fits = this.#records.size <= this.options.count && this.#bytes <= this.#maxBytes;
       // The newest one stays, however large it is: its own limits bound it.
       if (fits || this.#records.size === 1) return;
       this.#records.delete(id);

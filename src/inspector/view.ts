@@ -155,30 +155,30 @@ interface Warning {
 const words: Readonly<Partial<Record<Handling, string>>> = { ignored: 'ignored', approximated: 'approximated' };
 
 function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]): readonly Warning[] {
-  const found: Warning[] = [];
+  const warnings: Warning[] = [];
   for (const [name, value] of Object.entries(record.replyHeaders)) {
     if (/^x-parley-(ignored|warnings|dropped-\w+)$/.test(name))
-      found.push({ source: 'header', text: `${name}: ${value}` });
+      warnings.push({ source: 'header', text: `${name}: ${value}` });
   }
   const body = sentObject(record);
   const { method, endpoint } = record.head;
   const { fields } = endpoints.find((one) => one.method === method && one.path === endpoint) ?? {};
   for (const { field, handling, note } of body && fields ? sentFields(body, fidelityOf(fields)) : []) {
     const word = words[handling];
-    if (word) found.push({ source: 'field', text: `${field}: ${word}${note ? `. ${note}` : ''}` });
+    if (word) warnings.push({ source: 'field', text: `${field}: ${word}${note ? `. ${note}` : ''}` });
   }
-  for (const text of record.changes) found.push({ source: 'prompt', text });
+  for (const text of record.changes) warnings.push({ source: 'prompt', text });
   const events = [...record.replies, ...record.generations].flatMap(({ events }) => events);
   for (const event of events) {
-    if (event.type === 'warning') found.push({ source: 'event', text: event.text });
-    if (event.type === 'error') found.push({ source: 'event', text: event.error.message });
+    if (event.type === 'warning') warnings.push({ source: 'event', text: event.text });
+    if (event.type === 'error') warnings.push({ source: 'event', text: event.error.message });
     if (event.type !== 'start') continue;
     if (event.droppedTokens)
-      found.push({ source: 'event', text: `Tokens dropped from the prompt: ${event.droppedTokens}` });
+      warnings.push({ source: 'event', text: `Tokens dropped from the prompt: ${event.droppedTokens}` });
     if (event.unheeded?.length)
-      found.push({ source: 'event', text: `Not known to the engine: ${event.unheeded.join(', ')}` });
+      warnings.push({ source: 'event', text: `Not known to the engine: ${event.unheeded.join(', ')}` });
   }
-  return found.filter((one, index) => found.findIndex(({ text }) => text === one.text) === index);
+  return warnings.filter((one, index) => warnings.findIndex(({ text }) => text === one.text) === index);
 }
 
 function generationView({ shown, contextSize, events, times }: RecordedGeneration) {

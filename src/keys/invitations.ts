@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { hasMembers, isObject } from '../core/json.ts';
 import type { Invitation, InvitationPreview, InvitationRequest, IssuedInvitation } from '../core/people.ts';
 import { Mutex } from '../core/synchronization.ts';
-import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
+import type { Clock } from '../core/timers.ts';
+import { AtomicFile, type AtomicFileOptions, versionedList } from '../store/atomic-file.ts';
 import { isScope } from './key-file.ts';
 
 /** Only a hash of the token is stored: the token has 144 random bits, so that a plain hash is enough. */
@@ -17,22 +16,20 @@ interface StoredInvitation extends Invitation {
   readonly used?: boolean;
 }
 
-interface InvitationsOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn'> {
+interface InvitationsOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn'>, Pick<Clock, 'now'> {
   /** Servers of one account share the file, and may have several key files. */
   readonly keyfile: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly random?: (bytes: number) => Buffer;
 }
 
 const maxLifetimeMs = 24 * 3_600_000;
 const keptMs = 24 * 3_600_000;
 const maxInvitations = 1000;
-/** That one maker has for one person: nobody pushes out those of others. */
+/** Per maker and person, so that no maker displaces the invitations of others. */
 const maxOfOne = 20;
-const mostBytes = 2 ** 20;
+const maxBytes = 2 ** 20;
 
-/** One-time links: whoever opens one first becomes the person, or signs in as the person, that it names. */
+/** One-time links: the first person who opens one becomes, or signs in as, the person that it names. */
 export class Invitations {
   readonly #options: InvitationsOptions;
   readonly #file: AtomicFile<readonly StoredInvitation[]>;
@@ -40,8 +37,8 @@ export class Invitations {
 
   constructor(options: InvitationsOptions) {
     this.#options = options;
-    const { path, warn, now } = options;
-    this.#file = new AtomicFile({ path, warn, now: () => new Date(now()), mostBytes, empty: [], ...form });
+    const form = versionedList('invitations', isStored);
+    this.#file = new AtomicFile({ ...options, ...form, maxBytes, folderMode: 0o777 });
   }
 
   async create({ lifetimeMs, ...request }: InvitationRequest): Promise<IssuedInvitation> {
@@ -50,7 +47,7 @@ export class Invitations {
     const expires = created + Math.min(lifetimeMs, maxLifetimeMs);
     const token = random(18).toString('base64url');
     const invitation = { ...request, id: `inv_${random(9).toString('base64url')}`, created, expires };
-    await this.#change((all) => {
+    await this.#file.change((all) => {
       const kept = all.filter((one) => one.expires > created - keptMs);
       const ofOne = kept.filter(
         (one) => one.keyfile === keyfile && one.by === invitation.by && one.name === invitation.name,
@@ -78,9 +75,9 @@ export class Invitations {
   async preview(token: string): Promise<InvitationPreview> {
     const { now, keyfile } = this.#options;
     const hash = hashOf(token);
-    const found = (await this.#file.read()).find((one) => one.hash === hash && one.keyfile === keyfile);
-    if (!found) throw new AppError('invitation-unknown', {});
-    const { hash: _, keyfile: __, used, ...invitation } = found;
+    const stored = (await this.#file.read()).find((one) => one.hash === hash && one.keyfile === keyfile);
+    if (!stored) throw new AppError('invitation-unknown', {});
+    const { hash: _, keyfile: __, used, ...invitation } = stored;
     return { ...invitation, state: used ? 'used' : invitation.expires <= now() ? 'expired' : 'open' };
   }
 
@@ -99,12 +96,12 @@ export class Invitations {
     await this.#drop((one) => one.name === name && !one.rules && !one.used);
   }
 
-  /** After those that are being used: what is dropped lets nobody in any more. */
+  /** Waits for those that are being used: a dropped invitation must not let anyone in afterwards. */
   #drop(isDropped: (one: StoredInvitation) => boolean): Promise<number> {
     const { keyfile } = this.#options;
     return this.#redeeming.run(async () => {
       let dropped = 0;
-      await this.#change((all) => {
+      await this.#file.change((all) => {
         const left = all.filter((one) => one.keyfile !== keyfile || !isDropped(one));
         dropped = all.length - left.length;
         return dropped > 0 ? left : all;
@@ -120,7 +117,8 @@ export class Invitations {
       try {
         return await use(invitation);
       } catch (error) {
-        await this.#mark(invitation.id, false);
+        const { id } = invitation;
+        await this.#file.change((all) => all.map((one) => (one.id === id ? { ...one, used: false } : one)));
         throw error;
       }
     });
@@ -130,41 +128,22 @@ export class Invitations {
     const { now, keyfile } = this.#options;
     const isIt = (one: StoredInvitation) => one.hash === hash && one.keyfile === keyfile;
     let taken: StoredInvitation | undefined;
-    await this.#change((all) => {
-      const found = all.find(isIt);
-      if (!found) throw new AppError('invitation-unknown', {});
-      if (found.used || found.expires <= now()) throw new AppError('invitation-used', {});
-      taken = found;
-      return all.map((one) => (one === found ? { ...one, used: true } : one));
+    await this.#file.change((all) => {
+      const stored = all.find(isIt);
+      if (!stored) throw new AppError('invitation-unknown', {});
+      if (stored.used || stored.expires <= now()) throw new AppError('invitation-used', {});
+      taken = stored;
+      return all.map((one) => (one === stored ? { ...one, used: true } : one));
     });
     return taken as StoredInvitation;
-  }
-
-  async #change(next: (all: readonly StoredInvitation[]) => readonly StoredInvitation[]): Promise<void> {
-    await mkdir(dirname(this.#options.path), { recursive: true });
-    await this.#file.change(next);
-  }
-
-  async #mark(id: string, used: boolean): Promise<void> {
-    await this.#change((all) => all.map((one) => (one.id === id ? { ...one, used } : one)));
   }
 }
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
 
-const form = versionedJson<readonly StoredInvitation[]>(
-  ({ invitations }) => {
-    if (!Array.isArray(invitations) || !invitations.every(isStored)) throw new Error('it has no list of invitations');
-    return invitations;
-  },
-  (invitations) => ({ invitations }),
-);
-
 function isStored(value: unknown): value is StoredInvitation {
-  if (!isObject(value)) return false;
-  const { id, name, by, hash, keyfile, rules, created, expires } = value;
-  const texts = [id, name, by, hash, keyfile].every((text) => typeof text === 'string');
-  const times = [created, expires].every((time) => typeof time === 'number');
-  const ruled = rules === undefined || (isObject(rules) && Array.isArray(rules.scopes) && rules.scopes.every(isScope));
-  return texts && times && ruled;
+  const members = { id: 'string', name: 'string', by: 'string', hash: 'string', keyfile: 'string' } as const;
+  if (!hasMembers(value, { ...members, created: 'number', expires: 'number' })) return false;
+  const { rules } = value;
+  return rules === undefined || (isObject(rules) && Array.isArray(rules.scopes) && rules.scopes.every(isScope));
 }

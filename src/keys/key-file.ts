@@ -30,7 +30,7 @@ export interface StoredKey extends KeyRules {
 
 export class KeyExists extends Error {}
 
-const mostBytes = 4 * 2 ** 20;
+const maxBytes = 4 * 2 ** 20;
 /** Of any script, with single spaces between the words. */
 const namePattern = /^(?=.{1,64}$)[\p{L}\p{N}][\p{L}\p{M}\p{N}._@'’-]*( [\p{L}\p{M}\p{N}._@'’-]+)*$/u;
 const keyPattern = /^parley_([a-z0-9]{8})_[A-Za-z0-9_-]{43}$/;
@@ -60,7 +60,7 @@ interface KeyFileOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn
   readonly hash?: typeof hashKey;
 }
 
-/** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. One that is damaged is left alone: without it nobody gets in. */
+/** The keys of `--keyfile`. Readable by its owner only, and replaced atomically. A damaged one is left alone: a new one would lock everyone out. */
 export class KeyFile {
   readonly #file: AtomicFile<readonly StoredKey[]>;
   readonly #path: string;
@@ -71,10 +71,8 @@ export class KeyFile {
     this.#hash = hash;
     this.#file = new AtomicFile<readonly StoredKey[]>({
       ...options,
-      mostBytes,
-      empty: [],
-      leaveDamaged: true,
       ...form,
+      ...{ empty: [], maxBytes, folderMode: 0o777, leaveDamaged: true },
     });
   }
 
@@ -82,9 +80,9 @@ export class KeyFile {
     return this.#file.read();
   }
 
-  /** The same for a server, which never changes the file: somebody may just be writing it. Throws if it is damaged. */
+  /** The same for a server, which never changes the file: another program may be writing it. Throws if it is damaged. */
   async current(): Promise<readonly StoredKey[]> {
-    if ((await stat(this.#path)).size > mostBytes) throw new Error('it is too large');
+    if ((await stat(this.#path)).size > maxBytes) throw new Error('it is too large');
     const bytes = await readFile(this.#path);
     return bytes.length === 0 ? [] : form.decode(bytes);
   }

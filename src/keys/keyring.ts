@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { Mutex } from '../core/synchronization.ts';
+import type { Clock } from '../core/timers.ts';
 import { fingerprint } from '../store/atomic-file.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
-import { networkOf } from './network.ts';
+import { networkOf } from './tries.ts';
 
 /** How a key was used since the server was started. */
 interface KeyUse {
@@ -13,13 +14,10 @@ interface KeyUse {
   readonly lastSeen?: number;
 }
 
-interface KeyringParts {
+/** `now` is for expiry dates, `tick` for rates. */
+interface KeyringOptions extends Clock {
   readonly path: string;
   readonly file: Pick<KeyFile, 'current'>;
-  /** Milliseconds since 1970, for expiry dates. */
-  readonly now: () => number;
-  /** Monotonic milliseconds, for rates. */
-  readonly tick: () => number;
   readonly warn: (sentence: string) => void;
   readonly hash?: typeof hashKey;
 }
@@ -31,7 +29,7 @@ interface KeyringParts {
 const maxTriesOfOne = 8;
 const maxTries = 256;
 /** Of verified keys; more than anybody has. */
-const mostVerified = 10_000;
+const maxVerified = 10_000;
 /** For keys with an unknown id, so that they take as long as others. */
 const noSalt = Buffer.alloc(16).toString('base64');
 
@@ -40,7 +38,7 @@ const noSalt = Buffer.alloc(16).toString('base64');
  * one hash, whether its id exists or not, so that the time tells nothing.
  */
 export class Keyring {
-  readonly #parts: KeyringParts;
+  readonly #options: KeyringOptions;
   #byId: ReadonlyMap<string, StoredKey> = new Map();
   /** Ids of verified keys by digest of the key. */
   readonly #verified = new Map<string, string>();
@@ -56,8 +54,8 @@ export class Keyring {
   #seen: string | undefined | null = null;
   #trouble = '';
 
-  constructor(parts: KeyringParts) {
-    this.#parts = parts;
+  constructor(options: KeyringOptions) {
+    this.#options = options;
   }
 
   /**
@@ -65,7 +63,7 @@ export class Keyring {
    * revokes all keys once it is found so twice: programs that replace a file may delete or empty it first.
    */
   async refresh(): Promise<void> {
-    const { path, file, warn } = this.#parts;
+    const { path, file, warn } = this.#options;
     try {
       const state = await fingerprint(path);
       const isEmpty = state === undefined || / 0 /.test(state);
@@ -101,12 +99,12 @@ export class Keyring {
 
   /** Counts a request, and work also against the rate. Returns the seconds to wait if the key is over it, else 0. */
   use({ name, rate }: KeyRules, isWork = true): number {
-    const lastSeen = this.#parts.now();
+    const lastSeen = this.#options.now();
     const use = this.#uses.get(name) ?? { requests: 0, refused: 0, lastSeen };
     this.#uses.set(name, use);
     use.lastSeen = lastSeen;
     if (rate !== undefined && isWork) {
-      const now = this.#parts.tick();
+      const now = this.#options.tick();
       const times = (this.#times.get(name) ?? []).filter((time) => time > now - 60_000);
       this.#times.set(name, times);
       const [oldest] = times;
@@ -143,7 +141,7 @@ export class Keyring {
 
   #valid(id: string): StoredKey | undefined {
     const key = this.#byId.get(id);
-    return key && (key.expires === undefined || key.expires > this.#parts.now()) ? key : undefined;
+    return key && (key.expires === undefined || key.expires > this.#options.now()) ? key : undefined;
   }
 
   async #verify(key: string, id: string, digest: string, address: string): Promise<StoredKey | undefined> {
@@ -151,7 +149,7 @@ export class Keyring {
     const waiting = this.#waiting.get(group) ?? 0;
     const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0);
     if (waiting >= maxTriesOfOne || all >= maxTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
-    const { hash = hashKey } = this.#parts;
+    const { hash = hashKey } = this.#options;
     this.#waiting.set(group, waiting + 1);
     const tried = this.#tries.run(async () => {
       const stored = this.#byId.get(id);
@@ -167,7 +165,7 @@ export class Keyring {
       else this.#waiting.delete(group);
     });
     if (!right) return undefined;
-    if (this.#verified.size >= mostVerified) this.#verified.clear();
+    if (this.#verified.size >= maxVerified) this.#verified.clear();
     this.#verified.set(digest, id);
     return this.#valid(id);
   }

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import type {
   HasLeft,
@@ -16,6 +15,7 @@ import type {
   SessionHolder,
   SignIn,
 } from '../core/people.ts';
+import type { Clock } from '../core/timers.ts';
 import { freeName } from './free-name.ts';
 import { Invitations } from './invitations.ts';
 import { isKeyName, KeyFile, type KeyRules, keyId, plainName, type StoredKey } from './key-file.ts';
@@ -23,23 +23,18 @@ import type { Keyring } from './keyring.ts';
 import { isOfPassword, type SessionOf, Sessions, type StoredSession } from './sessions.ts';
 import { Tries } from './tries.ts';
 
-interface PeopleOptions {
+interface PeopleOptions extends Clock {
   /** With `--keyfile` only. */
   readonly keys?:
     | {
         readonly ring: Pick<Keyring, 'find' | 'byId' | 'list' | 'refresh'>;
         readonly file: Pick<KeyFile, 'keys' | 'make' | 'change' | 'revoke'>;
-        readonly path: string;
       }
     | undefined;
   readonly password?: string | undefined;
   readonly adminPassword?: string | undefined;
   readonly invitations: Invitations | undefined;
   readonly sessions: Sessions;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly tick: () => number;
 }
 
 /** Who a session belongs to, with the rules of the key as they are now. */
@@ -112,15 +107,15 @@ export class ServerPeople implements People {
 
   signIn(key: string, { address, device, remember }: SignIn): Promise<NewSession> {
     const sent = key.trim();
-    // Nobody can guess one; their tries are bounded by the keyring.
+    // Keys cannot be guessed; the keyring bounds the tries.
     const isKey = keyId(sent) !== undefined;
     const attempt = async () => {
       const { keys } = this.#options;
       for (const { type, password } of this.#passwords())
         if (isEqual(password, sent)) return this.#opened({ type, password }, { type }, device, remember);
-      const found = (await keys?.ring.find(sent, address)) as StoredKey | undefined;
-      if (!found) throw new AppError('unauthorized', {});
-      return this.#opened({ type: 'key', keyId: found.id }, holderOf(found), device, remember);
+      const stored = (await keys?.ring.find(sent, address)) as StoredKey | undefined;
+      if (!stored) throw new AppError('unauthorized', {});
+      return this.#opened({ type: 'key', keyId: stored.id }, holderOf(stored), device, remember);
     };
     return this.#tries.run(address, attempt, async () => isKey);
   }
@@ -129,7 +124,7 @@ export class ServerPeople implements People {
   find(token: string): SignedIn | undefined | Promise<SignedIn | undefined> {
     const session = this.#options.sessions.find(token);
     return session instanceof Promise
-      ? session.then((found) => found && this.#signedIn(found, token))
+      ? session.then((stored) => stored && this.#signedIn(stored, token))
       : session && this.#signedIn(session, token);
   }
 
@@ -187,7 +182,6 @@ export class ServerPeople implements People {
   async #newKey({ name, suggested = false, rules }: Invitation, hasLeft: HasLeft) {
     const { keys, now } = this.#options;
     if (!keys || !rules) throw new AppError('invitation-unknown', {});
-    await mkdir(dirname(keys.path), { recursive: true });
     const present = await keys.file.keys();
     const isTaken = async (next: string) =>
       present.some((key) => key.name === next) || ((suggested || next !== name) && (await hasLeft(next)));
@@ -203,7 +197,7 @@ export class ServerPeople implements People {
   #keyOf({ name, created }: Invitation): StoredKey {
     const ring = this.#options.keys?.ring;
     const key = ring?.list().find((one) => one.name === name);
-    // A later key of this name may be that of somebody else.
+    // A later key of this name may belong to another person.
     if (!key || key.created > created) throw new AppError('invitation-used', {});
     if (!ring?.byId(key.id)) throw new AppError('person-expired', { name });
     return key;
@@ -273,18 +267,13 @@ interface OpenOptions {
 
 /** With the files of the state folder. Sessions belong to the port, as their cookies do. */
 export function openPeople({ folder, port, keyfile, ring, password, adminPassword, warn }: OpenOptions): ServerPeople {
-  const now = () => Date.now();
-  const file = (path: string) => new KeyFile({ path, warn, now: () => new Date() });
+  const { now } = Date;
+  const invitations = { path: join(folder, 'invitations.json'), warn, now };
   return new ServerPeople({
-    keys: keyfile !== undefined && ring ? { ring, file: file(keyfile), path: keyfile } : undefined,
-    password,
-    adminPassword,
-    invitations:
-      keyfile === undefined
-        ? undefined
-        : new Invitations({ path: join(folder, 'invitations.json'), keyfile, warn, now }),
+    keys: keyfile !== undefined && ring ? { ring, file: new KeyFile({ path: keyfile, warn, now }) } : undefined,
+    ...{ password, adminPassword, now },
+    invitations: keyfile === undefined ? undefined : new Invitations({ ...invitations, keyfile }),
     sessions: new Sessions({ path: join(folder, `sessions-${port}.json`), warn, now }),
-    now,
     tick: () => performance.now(),
   });
 }

@@ -1,8 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { isObject } from '../core/json.ts';
-import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
+import { hasMembers } from '../core/json.ts';
+import type { Clock } from '../core/timers.ts';
+import { AtomicFile, type AtomicFileOptions, versionedList } from '../store/atomic-file.ts';
 
 /** What a session stands for: a key by its id, or a password, which is not stored. */
 export type SessionOf =
@@ -15,7 +14,7 @@ export interface StoredSession {
   readonly hash: string;
   readonly type: SessionOf['type'];
   readonly keyId?: string;
-  /** A hash of the password under the token, which is in no file: nobody can try passwords with it, and another password ends the session. */
+  /** A hash of the password under the token, which is in no file: passwords cannot be tried with it, and a new password ends the session. */
   readonly proof?: string;
   readonly device: string;
   readonly remember: boolean;
@@ -24,9 +23,7 @@ export interface StoredSession {
   readonly lastUsed: number;
 }
 
-interface SessionsOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn'> {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+interface SessionsOptions extends Pick<AtomicFileOptions<unknown>, 'path' | 'warn'>, Pick<Clock, 'now'> {
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -41,7 +38,7 @@ const usePrecisionMs = 3_600_000;
 const lookMs = 1000;
 const maxOfOne = 100;
 const maxSessions = 10_000;
-const mostBytes = 16 * 2 ** 20;
+const maxBytes = 16 * 2 ** 20;
 
 /** Devices on which somebody is signed in, in a file that the servers of one account share. */
 export class Sessions {
@@ -53,13 +50,12 @@ export class Sessions {
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    const { path, warn, now } = options;
-    this.#file = new AtomicFile({ path, warn, now: () => new Date(now()), mostBytes, empty: [], ...form });
+    this.#file = new AtomicFile({ ...options, ...versionedList('sessions', isStored), maxBytes, folderMode: 0o777 });
   }
 
   /** Returns the token, which is stored nowhere. */
   async open(of: SessionOf, device: string, remember: boolean): Promise<string> {
-    const { now, random = randomBytes, path } = this.#options;
+    const { now, random = randomBytes } = this.#options;
     const token = random(32).toString('base64url');
     const time = now();
     const session: StoredSession = {
@@ -69,7 +65,6 @@ export class Sessions {
       ...(of.type === 'key' ? { keyId: of.keyId } : { proof: proofOf(token, of.password) }),
       ...{ device, remember, created: time, lastUsed: time },
     };
-    await mkdir(dirname(path), { recursive: true });
     await this.#change((all) => {
       const kept = all.filter((one) => !this.#isOver(one));
       const sameHolder = kept.filter((one) => one.type === session.type && one.keyId === session.keyId);
@@ -157,19 +152,10 @@ function oldest(sessions: readonly StoredSession[], count: number): readonly Sto
   return count <= 0 ? [] : [...sessions].sort((one, other) => one.lastUsed - other.lastUsed).slice(0, count);
 }
 
-const form = versionedJson<readonly StoredSession[]>(
-  ({ sessions }) => {
-    if (!Array.isArray(sessions) || !sessions.every(isStored)) throw new Error('it has no list of sessions');
-    return sessions;
-  },
-  (sessions) => ({ sessions }),
-);
-
 function isStored(value: unknown): value is StoredSession {
-  if (!isObject(value)) return false;
-  const { id, hash, type, device, remember, created, lastUsed, keyId, proof } = value;
-  const texts = [id, hash, device].every((text) => typeof text === 'string');
-  const times = [created, lastUsed].every((time) => typeof time === 'number');
+  const members = { id: 'string', hash: 'string', device: 'string', remember: 'boolean' } as const;
+  if (!hasMembers(value, { ...members, created: 'number', lastUsed: 'number' })) return false;
+  const { type, keyId, proof } = value;
   const of = type === 'key' ? keyId : type === 'password' || type === 'admin' ? proof : undefined;
-  return texts && times && typeof remember === 'boolean' && typeof of === 'string';
+  return typeof of === 'string';
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../core/errors.ts';
-import { networkOf } from './network.ts';
 
 const maxTries = 20;
 const spanMs = 60_000;
@@ -14,7 +13,7 @@ export class Tries {
 
   /**
    * Throws above the bound, without trying. A try counts if it throws `unauthorized` or `invitation-unknown`. `isRight` lets in, also above the bound,
-   * what nobody can guess: a network can have many people, of whom one would lock out all others.
+   * what cannot be guessed: otherwise one person could lock out all others of the network.
    */
   async run<Result>(
     address: string,
@@ -46,4 +45,11 @@ export class Tries {
       this.#wrong.set(network, { count: 1, since: this.tick() });
     }
   }
+}
+
+/** One network has all IPv6 addresses that begin with the same 64 bits. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [front = ''] = address.split('::');
+  return front.split(':').slice(0, 4).join(':');
 }

@@ -1,8 +1,7 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import { isObject } from '../core/json.ts';
+import type { Clock } from '../core/timers.ts';
 import { type DayUsage, noUsage, type UsageCounts } from '../core/usage.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 import type { KeyRules } from './key-file.ts';
@@ -11,9 +10,7 @@ import type { KeyRules } from './key-file.ts';
 type Clients = Map<string, UsageCounts>;
 type Days = Map<string, Clients>;
 
-interface UsageLogOptions extends Pick<AtomicFileOptions<Days>, 'path' | 'warn'> {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+interface UsageLogOptions extends Pick<AtomicFileOptions<Days>, 'path' | 'warn'>, Pick<Clock, 'now'> {
   readonly limits?: { readonly days: number; readonly clients: number };
 }
 
@@ -34,11 +31,13 @@ export class UsageLog {
   #trouble = '';
 
   constructor(options: UsageLogOptions) {
-    const { path, warn, now } = options;
     this.#options = options;
     this.#limits = options.limits ?? { days: 100, clients: 500 };
-    const file = { path, warn, now: () => new Date(now()), mostBytes: 64 * 2 ** 20, empty: new Map() };
-    this.#file = new AtomicFile<Days>({ ...file, ...form });
+    this.#file = new AtomicFile<Days>({
+      ...options,
+      ...form,
+      ...{ empty: new Map(), maxBytes: 64 * 2 ** 20, folderMode: 0o777 },
+    });
   }
 
   /** Reads the file. One that cannot be read must not keep the server from starting. */
@@ -53,7 +52,6 @@ export class UsageLog {
     this.#unsaved = new Map();
     await this.#guarded(async () => {
       try {
-        await mkdir(dirname(this.#options.path), { recursive: true });
         this.#use(await this.#file.change((days) => this.#sum([days, added])));
       } catch (error) {
         this.#unsaved = this.#sum([added, this.#unsaved]);
@@ -87,8 +85,8 @@ export class UsageLog {
   list(days: number): readonly DayUsage[] {
     const now = new Date(this.#options.now());
     const first = dayOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() - days + 1).getTime());
-    const found = [...this.#days].filter(([day]) => day >= first).sort(([one], [other]) => (one < other ? 1 : -1));
-    return found.flatMap(([day, clients]) => [...clients].map(([client, counts]) => ({ day, client, ...counts })));
+    const recent = [...this.#days].filter(([day]) => day >= first).sort(([one], [other]) => (one < other ? 1 : -1));
+    return recent.flatMap(([day, clients]) => [...clients].map(([client, counts]) => ({ day, client, ...counts })));
   }
 
   /** Forgets what a key has used, also in the file. */
@@ -130,7 +128,7 @@ export class UsageLog {
     return sum;
   }
 
-  /** Addresses are as many as somebody likes; keys are not. */
+  /** The number of addresses is limited, since clients choose them; that of keys is not. */
   #count(days: Days, day: string, client: string, added: Partial<UsageCounts>): void {
     const clients = days.get(day) ?? new Map<string, UsageCounts>();
     days.set(day, clients);

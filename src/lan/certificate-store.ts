@@ -1,6 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { isObject } from '../core/json.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 import {
@@ -60,17 +58,13 @@ export function renewed(present: StoredCertificates | undefined, needed: Needed)
 
 /** The authority of this account and the certificate of its servers, in one file that only the account can read. */
 export class CertificateStore extends AtomicFile<StoredCertificates | undefined> {
-  readonly #folder: string;
-
   constructor(options: Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>) {
     // There is none before the first `--lan`.
-    super({ ...options, empty: undefined, mostBytes: 2 ** 20, ...form });
-    this.#folder = dirname(options.path);
+    super({ ...options, empty: undefined, maxBytes: 2 ** 20, folderMode: 0o700, ...form });
   }
 
   /** Makes or renews what is missing or ends soon. `anew`: replaces everything, including the authority. */
   async renew(needed: Needed, anew = false): Promise<StoredCertificates> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     return (await this.change((present) => renewed(anew ? undefined : present, needed))) as StoredCertificates;
   }
 }

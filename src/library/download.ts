@@ -5,7 +5,7 @@ import { withFileLock } from '../core/file-lock.ts';
 import type { LayerProgress } from '../core/models-view.ts';
 import { fileHash } from './file-hash.ts';
 import { deletePart, readMark, sizeOf, writeMark } from './part-file.ts';
-import { fetchChunks, plannedChunks, type RangeParts } from './ranges.ts';
+import { fetchChunks, plannedChunks, type RangeDeps } from './ranges.ts';
 import { ask, DownloadError, type Outcome, persistently, receive } from './transfer.ts';
 
 export { DownloadError, sizeOf };
@@ -22,7 +22,7 @@ interface Wanted {
   readonly mustBeNew?: boolean;
 }
 
-export interface DownloadParts extends RangeParts {
+export interface DownloadDeps extends RangeDeps {
   /** Bytes so far, and in total if known. */
   readonly progress: (done: number, total: number | undefined, layer?: LayerProgress) => void;
   /** Called before the file is written. */
@@ -33,9 +33,9 @@ export interface DownloadParts extends RangeParts {
  * Downloads a file, which no other download may write at the same time. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
  * name only when it is complete and its hash is right; with a wrong hash it is deleted. A large file whose hash and size are known comes over several connections.
  */
-export async function download(wanted: Wanted, parts: DownloadParts): Promise<void> {
+export async function download(wanted: Wanted, deps: DownloadDeps): Promise<void> {
   await mkdir(dirname(wanted.target), { recursive: true });
-  await withTargetLock(wanted.target, () => downloadAlone(wanted, parts));
+  await withTargetLock(wanted.target, () => downloadAlone(wanted, deps));
 }
 
 /** Runs the work while no other download of the same target runs, in this process or another one. Rejects if one does. */
@@ -47,18 +47,18 @@ export function withTargetLock<Result>(target: string, work: () => Promise<Resul
   return withFileLock(target, work, { refuse });
 }
 
-async function downloadAlone(wanted: Wanted, parts: DownloadParts): Promise<void> {
+async function downloadAlone(wanted: Wanted, deps: DownloadDeps): Promise<void> {
   const { target } = wanted;
   if (wanted.mustBeNew) mustNotExist(target);
-  await parts.begins?.(target);
+  await deps.begins?.(target);
   const part = `${target}.part`;
-  if (!(await inChunks(wanted, part, parts)))
+  if (!(await inChunks(wanted, part, deps)))
     await persistently(
-      () => fetchRest(wanted, part, parts),
+      () => fetchRest(wanted, part, deps),
       () => sizeOf(part),
-      parts,
+      deps,
     );
-  await check(wanted, part, parts.signal);
+  await check(wanted, part, deps.signal);
   await rename(part, target);
   await deletePart(target);
 }
@@ -68,20 +68,20 @@ export function mustNotExist(target: string): void {
 }
 
 /** False if it has to come over one connection. */
-async function inChunks(wanted: Wanted, part: string, parts: DownloadParts): Promise<boolean> {
+async function inChunks(wanted: Wanted, part: string, deps: DownloadDeps): Promise<boolean> {
   const { url, headers, bytes, expected } = wanted;
   if (!expected || bytes === undefined) return false;
   const file = { url, headers, part, bytes, hash: expected.digest.toString('hex') };
-  const chunks = await plannedChunks(file, parts);
+  const chunks = await plannedChunks(file, deps);
   if (!chunks) return false;
-  if (await fetchChunks(file, chunks, parts)) return true;
+  if (await fetchChunks(file, chunks, deps)) return true;
   // The chunks are no beginning of the file.
   await deletePart(wanted.target);
   return false;
 }
 
 /** Over one connection, from the end of the part on. */
-async function fetchRest(wanted: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
+async function fetchRest(wanted: Wanted, part: string, deps: DownloadDeps): Promise<Outcome> {
   const { url, headers, expected, bytes } = wanted;
   const hash = expected?.digest.toString('hex');
   const mark = await readMark(part);
@@ -89,7 +89,7 @@ async function fetchRest(wanted: Wanted, part: string, parts: DownloadParts): Pr
   // Without an ETag the version is unknown, so the download starts over. Where the hash is known, the storage may have changed its ETag.
   const isSame: Record<string, string> = mark?.version === hash ? {} : { 'if-range': mark?.version ?? '' };
   const resume: Record<string, string> = have === 0 ? {} : { range: `bytes=${have}-`, ...isSame };
-  const response = await ask(url, { ...headers, ...resume }, parts);
+  const response = await ask(url, { ...headers, ...resume }, deps);
   if (!(response instanceof Response)) return response;
   if (response.status === 416) {
     await response.body?.cancel();
@@ -107,9 +107,9 @@ async function fetchRest(wanted: Wanted, part: string, parts: DownloadParts): Pr
   const file = await open(part, from > 0 ? 'r+' : 'w');
   try {
     await file.truncate(from);
-    const received = (done: number) => parts.progress(from + done, total);
+    const received = (done: number) => deps.progress(from + done, total);
     const rest = Number.isNaN(length) ? undefined : length;
-    const outcome = await receive(response, file, { from, length: rest, received }, parts);
+    const outcome = await receive(response, file, { from, length: rest, received }, deps);
     // The file gets its name only when its content is on the disk.
     await file.sync();
     return outcome;

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { DownloadStatus, ModelDownloads, SavedDownload } from '../core/model-downloads.ts';
 import type { LayerProgress, ModelDownload } from '../core/models-view.ts';
 import { Latch } from '../core/synchronization.ts';
-import { DownloadError, type DownloadParts, withTargetLock } from './download.ts';
+import { type DownloadDeps, DownloadError, withTargetLock } from './download.ts';
 import { deletePart } from './part-file.ts';
 import type { PulledModel } from './pull-model.ts';
 
@@ -12,7 +12,7 @@ export interface DownloadsOptions {
   readonly nameOf: (model: string) => string | undefined;
   readonly pull: (
     model: string,
-    parts: Required<Pick<DownloadParts, 'progress' | 'signal' | 'begins'>>,
+    parts: Required<Pick<DownloadDeps, 'progress' | 'signal' | 'begins'>>,
   ) => Promise<PulledModel>;
   readonly saved?:
     | {
@@ -28,26 +28,27 @@ export interface DownloadsOptions {
   readonly now: () => number;
 }
 
-interface Entry {
-  readonly model: string;
-  state: DownloadStatus['state'];
-  done: number;
+class Entry {
+  state: DownloadStatus['state'] = 'stopped';
+  done = 0;
   total: number | undefined;
   layer: LayerProgress | undefined;
   reason: string | undefined;
   path: string | undefined;
-  readonly files: Set<string>;
-  /** It goes on when nobody follows it, and in the next run. */
-  kept: boolean;
+  readonly files = new Set<string>();
+  /** It continues without followers, and in the next run. */
+  isKept = false;
   /** It was started by an administrator, or has files. */
-  listed: boolean;
-  followers: number;
+  isListed = false;
+  followers = 0;
   /** Progress of the last seconds. */
-  samples: { readonly at: number; readonly done: number }[];
+  samples: { readonly at: number; readonly done: number }[] = [];
   /** Ends the pause before the next try. */
   wake?: AbortController;
   running?: { readonly abort: AbortController; readonly ended: Promise<void> };
-  readonly changed: Latch;
+  readonly changed = new Latch();
+
+  constructor(readonly model: string) {}
 }
 
 /** How often followers get progress, at most. */
@@ -82,9 +83,9 @@ export class Downloads implements ModelDownloads {
   async #restore(): Promise<void> {
     for (const { model, state, files, done, total, reason } of (await this.options.saved?.read()) ?? []) {
       const entry = this.#entry(model);
-      const kept = this.options.resumes && (state === 'running' || state === 'waiting');
-      Object.assign(entry, { done, total, reason, kept, listed: true });
-      entry.state = kept ? 'waiting' : state === 'failed' ? 'failed' : 'stopped';
+      const isKept = this.options.resumes && (state === 'running' || state === 'waiting');
+      Object.assign(entry, { done, total, reason, isKept, isListed: true });
+      entry.state = isKept ? 'waiting' : state === 'failed' ? 'failed' : 'stopped';
       for (const file of files) entry.files.add(file);
     }
     this.#startNext();
@@ -104,8 +105,8 @@ export class Downloads implements ModelDownloads {
     if (name === undefined) return undefined;
     await this.#restored;
     const entry = this.#entry(name);
-    entry.kept = true;
-    entry.listed = true;
+    entry.isKept = true;
+    entry.isListed = true;
     if (!entry.running) Object.assign(entry, { state: 'waiting', reason: undefined });
     entry.wake?.abort();
     this.#startNext();
@@ -116,7 +117,7 @@ export class Downloads implements ModelDownloads {
   async stop(model: string): Promise<boolean> {
     const entry = await this.#find(model);
     if (!entry) return false;
-    entry.kept = false;
+    entry.isKept = false;
     if (entry.state === 'waiting') entry.state = 'stopped';
     entry.running?.abort.abort();
     await entry.running?.ended;
@@ -157,7 +158,7 @@ export class Downloads implements ModelDownloads {
     } finally {
       signal.removeEventListener('abort', release);
       entry.followers -= 1;
-      if (entry.followers === 0 && !entry.kept) {
+      if (entry.followers === 0 && !entry.isKept) {
         entry.running?.abort.abort();
         await entry.running?.ended;
       }
@@ -172,17 +173,7 @@ export class Downloads implements ModelDownloads {
   #entry(model: string): Entry {
     const present = this.#entries.get(model);
     if (present) return present;
-    const facts = {
-      done: 0,
-      total: undefined,
-      layer: undefined,
-      reason: undefined,
-      path: undefined,
-      kept: false,
-      listed: false,
-      followers: 0,
-    };
-    const entry: Entry = { model, state: 'stopped', ...facts, files: new Set(), samples: [], changed: new Latch() };
+    const entry = new Entry(model);
     this.#entries.set(model, entry);
     const over = [...this.#entries.values()].filter((one) => one !== entry && !one.running && one.state !== 'waiting');
     for (const old of over.slice(0, Math.max(0, this.#entries.size - maxEntries))) this.#entries.delete(old.model);
@@ -191,8 +182,8 @@ export class Downloads implements ModelDownloads {
 
   #startNext(): void {
     const entries = [...this.#entries.values()];
-    if (entries.some((entry) => entry.kept && entry.state === 'running')) return;
-    const next = entries.find((entry) => entry.kept && !entry.running && entry.state === 'waiting');
+    if (entries.some((entry) => entry.isKept && entry.state === 'running')) return;
+    const next = entries.find((entry) => entry.isKept && !entry.running && entry.state === 'waiting');
     if (next) this.#run(next);
   }
 
@@ -208,8 +199,8 @@ export class Downloads implements ModelDownloads {
     } catch (error) {
       if (signal.aborted) entry.state = 'stopped';
       else Object.assign(entry, { state: 'failed', reason: (error as Error).message });
-      // A name that a client got wrong is of no interest to others.
-      if (!entry.listed) this.#entries.delete(entry.model);
+      // A name that a client mistyped is not listed.
+      if (!entry.isListed) this.#entries.delete(entry.model);
     }
     delete entry.running;
     entry.changed.release();
@@ -219,10 +210,10 @@ export class Downloads implements ModelDownloads {
 
   /** A download that goes on without clients is tried again when it fails because of the network. Others may run in the pauses. */
   async #persistently(entry: Entry, signal: AbortSignal): Promise<string> {
-    const progress: DownloadParts['progress'] = (done, total, layer) => this.#progress(entry, done, total, layer);
+    const progress: DownloadDeps['progress'] = (done, total, layer) => this.#progress(entry, done, total, layer);
     const begins = (file: string) => {
       entry.files.add(file);
-      entry.listed = true;
+      entry.isListed = true;
       return this.#save();
     };
     for (let failures = 0; ; failures += 1) {
@@ -230,7 +221,7 @@ export class Downloads implements ModelDownloads {
       try {
         return (await this.options.pull(entry.model, { signal, progress, begins })).path;
       } catch (error) {
-        if (signal.aborted || !entry.kept || !(error instanceof DownloadError && error.temporary)) throw error;
+        if (signal.aborted || !entry.isKept || !(error instanceof DownloadError && error.temporary)) throw error;
         if (entry.done > before) failures = 0;
         Object.assign(entry, { state: 'waiting', reason: `${error.message} It is tried again by itself.` });
         entry.wake = new AbortController();
@@ -272,9 +263,9 @@ export class Downloads implements ModelDownloads {
 
   /** Downloads that only clients follow are stopped in the next run. */
   async #save(): Promise<void> {
-    const saved = [...this.#entries.values()].flatMap(({ model, state, kept, files, done, total, reason }) => {
+    const saved = [...this.#entries.values()].flatMap(({ model, state, isKept, files, done, total, reason }) => {
       if (state === 'done') return [];
-      const next = kept || state === 'failed' ? state : ('stopped' as const);
+      const next = isKept || state === 'failed' ? state : ('stopped' as const);
       return [{ model, state: next, files: [...files], done, total, reason }];
     });
     await this.options.saved?.write(saved);

@@ -17,11 +17,11 @@ export async function filesElsewhere(
 ): Promise<FilesElsewhere | undefined> {
   const [first] = parts;
   if (!first) return undefined;
-  for (const found of await findModels(places)) {
-    if (!isSame(found, first, id)) continue;
-    const folder = dirname(found.path);
+  for (const file of await findModels(places)) {
+    if (!isSame(file, first, id)) continue;
+    const folder = dirname(file.path);
     const paths = new Map(parts.map((part) => [part, join(folder, nameOf(part))]));
-    paths.set(first, found.path);
+    paths.set(first, file.path);
     if (!(await Promise.all([...paths].map(([file, path]) => hasSize(path, file)))).every(Boolean)) continue;
     if (projector) {
       const blobs = places.filter(({ layout }) => layout === 'ollama').map((place) => join(place.folder, 'blobs'));
@@ -29,7 +29,7 @@ export async function filesElsewhere(
       for (const path of [...hashed, join(folder, nameOf(projector))])
         if (await hasSize(path, projector)) paths.set(projector, path);
     }
-    return { program: found.program, paths };
+    return { program: file.program, paths };
   }
   return undefined;
 }

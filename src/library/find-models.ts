@@ -1,5 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { ollamaFileName, shortOllamaName } from './ollama/name.ts';
 import type { Place } from './places.ts';
 import { isCompanion } from './variants.ts';
@@ -9,9 +10,9 @@ const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 
 /** All model files in these folders, each once, under the name of the first folder that has it. */
 export async function findModels(places: readonly Place[]): Promise<readonly FoundFile[]> {
-  const found = (await Promise.all(places.map(filesOf))).flat();
+  const files = (await Promise.all(places.map(filesOf))).flat();
   const known = new Map<string, FoundFile>();
-  for (const file of found) {
+  for (const file of files) {
     if (laterPart.test(file.path) || isCompanion(basename(file.path))) continue;
     const path = await wholeFile(file.path);
     if (path !== undefined && !known.has(path)) known.set(path, file);
@@ -118,35 +119,33 @@ export function modelName(manifestPath: string): string {
 }
 
 export function weightsOf(manifest: string): string | undefined {
-  try {
-    const { layers } = JSON.parse(manifest) as { layers?: { mediaType?: unknown; digest?: unknown }[] };
-    const digest = layers?.find(({ mediaType }) => mediaType === modelLayer)?.digest;
-    return typeof digest === 'string' ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
-  } catch {
-    return undefined;
-  }
+  const { layers } = (tryParseJson(manifest) ?? {}) as Readonly<Record<string, unknown>>;
+  const layer = Array.isArray(layers)
+    ? layers.find((one: unknown) => isObject(one) && one.mediaType === modelLayer)
+    : {};
+  return /^sha256:([0-9a-f]{64})$/.exec(String(layer?.digest))?.[1];
 }
 
-const deepest = 6;
-const mostEntries = 50_000;
+const maxDepth = 6;
+const maxEntries = 50_000;
 
 /** All matching files below a folder; none if it is missing or unreadable. */
 export async function filesBelow(folder: string, ending: RegExp): Promise<readonly string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   let seen = 0;
   const look = async (place: string, depth: number): Promise<void> => {
     const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       seen += 1;
-      if (seen > mostEntries) return;
+      if (seen > maxEntries) return;
       const path = join(place, entry.name);
       if (entry.isDirectory()) {
-        if (depth < deepest && !entry.name.startsWith('.')) await look(path, depth + 1);
-      } else if (ending.test(entry.name)) found.push(path);
+        if (depth < maxDepth && !entry.name.startsWith('.')) await look(path, depth + 1);
+      } else if (ending.test(entry.name)) paths.push(path);
     }
   };
   await look(folder, 0);
-  return found;
+  return paths;
 }
 
 /** A model file on this machine. Its header has not been read. */

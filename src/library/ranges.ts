@@ -1,7 +1,6 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
-import { type Chunks, chunkBytes, chunksOf, lengthOf } from './chunks.ts';
-import { readMark, sizeOf, writeMark } from './part-file.ts';
-import { ask, DownloadError, type Outcome, persistently, receive, type TransferParts } from './transfer.ts';
+import { type Chunks, chunkBytes, chunksOf, lengthOf, readMark, sizeOf, writeMark } from './part-file.ts';
+import { ask, DownloadError, type Outcome, persistently, receive, type TransferDeps } from './transfer.ts';
 
 /** One file, known by its hash and size. */
 interface KnownFile {
@@ -13,7 +12,7 @@ interface KnownFile {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface RangeParts extends TransferParts {
+export interface RangeDeps extends TransferDeps {
   readonly progress: (done: number, total: number | undefined) => void;
   /** Smaller files than two of these come over one connection. */
   readonly chunkBytes?: number;
@@ -24,7 +23,7 @@ const connections = 4;
 const minChunk = 32 * 2 ** 20;
 /** Each chunk is a request to the hub. */
 const maxChunks = 64;
-/** How often it is noted what is there. */
+/** How often progress is written to the mark. */
 const saveMs = 1000;
 
 /** The server sends the whole file only. */
@@ -34,24 +33,24 @@ class RangesRefused extends Error {}
  * What is there of a file that is to be downloaded over several connections; undefined if it is not worth it, or if it was begun in a way that
  * only one connection can continue.
  */
-export async function plannedChunks(file: Omit<KnownFile, 'url'>, parts: RangeParts): Promise<Chunks | undefined> {
+export async function plannedChunks(file: Omit<KnownFile, 'url'>, deps: RangeDeps): Promise<Chunks | undefined> {
   const { part, hash, bytes } = file;
-  const size = parts.chunkBytes ?? Math.max(minChunk, Math.ceil(bytes / maxChunks));
+  const size = deps.chunkBytes ?? Math.max(minChunk, Math.ceil(bytes / maxChunks));
   if (bytes < 2 * size) return undefined;
   const mark = await readMark(part);
   if (mark?.version === hash) {
     if (mark.chunks?.bytes === bytes) return mark.chunks;
     if (!mark.chunks) return chunksOf(bytes, size, await sizeOf(part));
   }
-  // The part of a file that has changed since is of no use. Without its hash the server has to say whether it has.
+  // A part of a file that has changed cannot be resumed. Without a hash only the server knows whether it has.
   return mark && !mark.chunks && !/^[0-9a-f]{64}$/.test(mark.version) ? undefined : chunksOf(bytes, size);
 }
 
 /** Downloads the missing parts of a file over several connections. False if the server sends the whole file only. */
-export async function fetchChunks(file: KnownFile, chunks: Chunks, parts: RangeParts): Promise<boolean> {
+export async function fetchChunks(file: KnownFile, chunks: Chunks, deps: RangeDeps): Promise<boolean> {
   const stop = new AbortController();
-  const signal = parts.signal ? AbortSignal.any([parts.signal, stop.signal]) : stop.signal;
-  const own = { ...parts, signal };
+  const signal = deps.signal ? AbortSignal.any([deps.signal, stop.signal]) : stop.signal;
+  const own = { ...deps, signal };
   const handle = await open(file.part, constants.O_RDWR | constants.O_CREAT);
   const { saveLater, saveNow } = saving(file, chunks, handle);
   const missing = chunks.done.flatMap((done, index) => (done < lengthOf(chunks, index) ? [index] : []));
@@ -59,7 +58,7 @@ export async function fetchChunks(file: KnownFile, chunks: Chunks, parts: RangeP
     for (let index = missing.shift(); index !== undefined; index = missing.shift()) {
       const chunk = index;
       const received = (): void => {
-        parts.progress(chunkBytes(chunks), chunks.bytes);
+        deps.progress(chunkBytes(chunks), chunks.bytes);
         saveLater();
       };
       await persistently(
@@ -78,7 +77,7 @@ export async function fetchChunks(file: KnownFile, chunks: Chunks, parts: RangeP
       }),
     );
     const ends = await Promise.allSettled(workers);
-    parts.signal?.throwIfAborted();
+    deps.signal?.throwIfAborted();
     const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []));
     if (reasons.some((reason) => reason instanceof RangesRefused)) return false;
     // The others were aborted because of it.
@@ -119,12 +118,12 @@ async function fetchChunk(
   { url, headers, bytes }: KnownFile,
   chunks: Chunks,
   { chunk, handle, received }: { chunk: number; handle: FileHandle; received: () => void },
-  parts: TransferParts,
+  deps: TransferDeps,
 ): Promise<Outcome> {
   const have = chunks.done[chunk] ?? 0;
   const from = chunk * chunks.size + have;
   const length = lengthOf(chunks, chunk) - have;
-  const response = await ask(url, { ...headers, range: `bytes=${from}-${from + length - 1}` }, parts);
+  const response = await ask(url, { ...headers, range: `bytes=${from}-${from + length - 1}` }, deps);
   if (!(response instanceof Response)) return response;
   const fault = faultOf(response, { from, bytes });
   if (fault !== undefined) {
@@ -135,10 +134,10 @@ async function fetchChunk(
     chunks.done[chunk] = have + done;
     received();
   };
-  return receive(response, handle, { from, length, received: count }, parts);
+  return receive(response, handle, { from, length, received: count }, deps);
 }
 
-/** Undefined for the range that was asked for. */
+/** Undefined for the requested range. */
 function faultOf({ status, headers }: Response, { from, bytes }: { from: number; bytes: number }): string | undefined {
   if (status === 200 && Number(headers.get('content-length') ?? bytes) === bytes) throw new RangesRefused();
   if (status !== 206) return `sends something else than the file (status ${status})`;

@@ -17,7 +17,8 @@ interface HubFile {
   readonly name: string;
   /** `owner/name:TAG`. */
   readonly model: string;
-  readonly file: string;
+  /** By default `name-TAG.gguf`, without the `-GGUF` of the repository. */
+  readonly file?: string;
   readonly sha256: string;
   /** Of the file, and of its projector where that size is known. */
   readonly bytes: number;
@@ -31,7 +32,6 @@ const files = {
   qwen800m: {
     name: 'Qwen3.5 0.8B',
     model: 'unsloth/Qwen3.5-0.8B-GGUF:Q4_K_M',
-    file: 'Qwen3.5-0.8B-Q4_K_M.gguf',
     sha256: 'bd258782e35f7f458f8aced1adc053e6e92e89bc735ba3be89d38a06121dc517',
     bytes: 532_517_120,
     architecture: 'qwen35',
@@ -39,7 +39,6 @@ const files = {
   qwen2b: {
     name: 'Qwen3.5 2B',
     model: 'unsloth/Qwen3.5-2B-GGUF:Q4_K_M',
-    file: 'Qwen3.5-2B-Q4_K_M.gguf',
     sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
     bytes: 1_280_835_840,
     architecture: 'qwen35',
@@ -47,7 +46,6 @@ const files = {
   qwen4b: {
     name: 'Qwen3.5 4B',
     model: 'unsloth/Qwen3.5-4B-GGUF:Q4_K_M',
-    file: 'Qwen3.5-4B-Q4_K_M.gguf',
     sha256: '00fe7986ff5f6b463e62455821146049db6f9313603938a70800d1fb69ef11a4',
     bytes: 2_740_937_888,
     architecture: 'qwen35',
@@ -55,7 +53,6 @@ const files = {
   qwen9b: {
     name: 'Qwen3.5 9B',
     model: 'unsloth/Qwen3.5-9B-GGUF:Q4_K_M',
-    file: 'Qwen3.5-9B-Q4_K_M.gguf',
     sha256: '03b74727a860a56338e042c4420bb3f04b2fec5734175f4cb9fa853daf52b7e8',
     bytes: 5_680_522_464,
     architecture: 'qwen35',
@@ -63,7 +60,6 @@ const files = {
   gemmaE2b: {
     name: 'Gemma 4 E2B',
     model: 'unsloth/gemma-4-E2B-it-qat-GGUF:UD-Q4_K_XL',
-    file: 'gemma-4-E2B-it-qat-UD-Q4_K_XL.gguf',
     sha256: 'e531007218dfab990486a5de7676a6932d6ea8dea233d1f698d7c21cf8a16889',
     bytes: 2_620_370_976,
     architecture: 'gemma4',
@@ -71,7 +67,6 @@ const files = {
   gemmaE4b: {
     name: 'Gemma 4 E4B',
     model: 'unsloth/gemma-4-E4B-it-qat-GGUF:UD-Q4_K_XL',
-    file: 'gemma-4-E4B-it-qat-UD-Q4_K_XL.gguf',
     sha256: 'df0fd4ee07072c607c29a0a1cb4f98918426cca12f45a2776bdd6ee6d09a4de3',
     bytes: 4_215_695_776 + 991_552_320,
     architecture: 'gemma4',
@@ -79,7 +74,6 @@ const files = {
   gemma12b: {
     name: 'Gemma 4 12B',
     model: 'unsloth/gemma-4-12B-it-qat-GGUF:UD-Q4_K_XL',
-    file: 'gemma-4-12B-it-qat-UD-Q4_K_XL.gguf',
     sha256: '90fd44e29e0d7cffeb0fd00dc73cfdab9ed0b0e95306ecf7821ea634c940c370',
     bytes: 6_716_356_800,
     architecture: 'gemma4',
@@ -96,7 +90,6 @@ const files = {
   gemma26b: {
     name: 'Gemma 4 26B-A4B',
     model: 'unsloth/gemma-4-26B-A4B-it-qat-GGUF:UD-Q4_K_XL',
-    file: 'gemma-4-26B-A4B-it-qat-UD-Q4_K_XL.gguf',
     sha256: 'a7c5bc715f5ff8e99a3e8901ce7d2b42b402c669bf24f7c5250747633d0f5891',
     bytes: 14_249_047_104 + 1_194_828_256,
     architecture: 'gemma4',
@@ -105,7 +98,6 @@ const files = {
   gemma31b: {
     name: 'Gemma 4 31B',
     model: 'unsloth/gemma-4-31B-it-qat-GGUF:UD-Q4_K_XL',
-    file: 'gemma-4-31B-it-qat-UD-Q4_K_XL.gguf',
     sha256: '00b5a7c497f0c8934033088c10a7fa9a4c015e46ee6d89e9c6890650ba5d0e71',
     bytes: 17_287_670_048 + 1_200_726_496,
     architecture: 'gemma4',
@@ -113,7 +105,6 @@ const files = {
   qwen27b: {
     name: 'Qwen3.6 27B',
     model: 'unsloth/Qwen3.6-27B-GGUF:Q4_K_M',
-    file: 'Qwen3.6-27B-Q4_K_M.gguf',
     sha256: '5ed60d0af4650a854b1755bd392f9aef4872643dc25a254bc68043fa638392a0',
     bytes: 16_817_244_384,
     architecture: 'qwen35',
@@ -121,7 +112,6 @@ const files = {
   qwen27bLarge: {
     name: 'Qwen3.6 27B',
     model: 'unsloth/Qwen3.6-27B-GGUF:Q8_0',
-    file: 'Qwen3.6-27B-Q8_0.gguf',
     sha256: 'f93f517f38e696d35a1a7df2c0e3155a64f4c4dcd662107a146ae263f7fb14ce',
     bytes: 28_595_763_424,
     architecture: 'qwen35',
@@ -129,7 +119,6 @@ const files = {
   qwen35bLarge: {
     name: 'Qwen3.6 35B-A3B',
     model: 'unsloth/Qwen3.6-35B-A3B-GGUF:Q8_0',
-    file: 'Qwen3.6-35B-A3B-Q8_0.gguf',
     sha256: 'd1a395809f65a43a13ad119eb4e7acdef1ac6d68120f39902c8ab96e72794a59',
     bytes: 36_903_140_320,
     architecture: 'qwen35moe',
@@ -138,7 +127,6 @@ const files = {
   qwenCoder30b: {
     name: 'Qwen3 Coder 30B-A3B',
     model: 'unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF:Q4_K_M',
-    file: 'Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf',
     sha256: 'fadc3e5f8d42bf7e894a785b05082e47daee4df26680389817e2093056f088ad',
     bytes: 18_556_689_568,
     architecture: 'qwen3moe',
@@ -147,7 +135,6 @@ const files = {
   qwenEmbedding: {
     name: 'Qwen3 Embedding 0.6B',
     model: 'Qwen/Qwen3-Embedding-0.6B-GGUF:Q8_0',
-    file: 'Qwen3-Embedding-0.6B-Q8_0.gguf',
     sha256: '06507c7b42688469c4e7298b0a1e16deff06caf291cf0a5b278c308249c3e439',
     bytes: 639_150_592,
     architecture: 'qwen3',
@@ -166,10 +153,12 @@ type Purpose = Recommendation['purpose'];
 type Memory = RecommendedEntry['memory'];
 
 function take(purpose: Purpose, memory: Memory, key: keyof typeof files, why: string): RecommendedEntry {
-  const file: HubFile = files[key];
+  const hubFile: HubFile = files[key];
+  const [name = '', tag] = hubFile.model.replace(/^.*\//, '').split(':');
+  const file = `${name.replace(/-GGUF$/, '')}-${tag}.gguf`;
   // Projectors are read by the engine of this pack.
   const pack = purpose === 'vision' ? 'vision' : null;
-  return { purpose, memory, mixture: false, licence: 'Apache-2.0', search: null, pack, ...file, why };
+  return { purpose, memory, mixture: false, licence: 'Apache-2.0', search: null, pack, file, ...hubFile, why };
 }
 
 const voicesLicence = 'Apache-2.0; eSpeak NG for the pronunciation GPL-3.0';

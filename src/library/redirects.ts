@@ -3,7 +3,7 @@ import { boundedBytes } from '../core/bounded-bytes.ts';
 import { product } from '../core/product.ts';
 import { DownloadError, maxWaitMs, pauseFor, reasonOf, retryDelay } from './transfer.ts';
 
-export interface RequestParts {
+export interface RequestDeps {
   readonly fetch: typeof fetch;
   /** Used where a request has no signal of its own. */
   readonly signal?: AbortSignal;
@@ -20,25 +20,25 @@ const timeoutMs = 30_000;
 export async function askPersistently(
   url: URL,
   init: RequestInit,
-  parts: RequestParts,
+  deps: RequestDeps,
   refusal: (response: Response) => string,
 ): Promise<Response> {
-  const signal = init.signal ?? parts.signal;
+  const signal = init.signal ?? deps.signal;
   for (let attempt = 1; ; attempt += 1) {
-    const response = await askOnce(url, init, parts);
+    const response = await askOnce(url, init, deps);
     // A range after the end means that the file is complete.
     if (response.status < 400 || response.status === 416) return response;
     await response.body?.cancel();
     const delay = retryDelay(response, attempt);
     if (delay === undefined || attempt >= attempts || delay > maxWaitMs)
       throw new DownloadError(refusal(response), delay !== undefined);
-    await pauseFor(delay, { ...parts, ...(signal && { signal }) });
+    await pauseFor(delay, { ...deps, ...(signal && { signal }) });
   }
 }
 
 /** A failure names the host, which a firewall may not let through. */
-async function askOnce(url: URL, init: RequestInit, parts: RequestParts): Promise<Response> {
-  const signal = init.signal ?? parts.signal;
+async function askOnce(url: URL, init: RequestInit, deps: RequestDeps): Promise<Response> {
+  const signal = init.signal ?? deps.signal;
   const headers = new Headers(init.headers);
   headers.set('user-agent', `parley/${product.version}; node/${process.versions.node}`);
   // Sizes and ranges are those of the file.
@@ -48,7 +48,7 @@ async function askOnce(url: URL, init: RequestInit, parts: RequestParts): Promis
   const timer = setTimeout(() => late.abort(), timeoutMs);
   try {
     const ends = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
-    return await parts.fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
+    return await deps.fetch(url, { ...init, headers, redirect: 'manual', signal: ends });
   } catch (error) {
     signal?.throwIfAborted();
     const reason = late.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
@@ -65,40 +65,40 @@ export function bodyWithin({ body }: Response, limit: number): Promise<Buffer> {
 }
 
 /** As `fetch`, but each address that it is redirected to is checked before it is asked. */
-export async function fetchChecked(address: string, init: RequestInit, parts: RequestParts): Promise<Response> {
+export async function fetchChecked(address: string, init: RequestInit, deps: RequestDeps): Promise<Response> {
   const first = new URL(address);
-  return followed(await askOnce(first, init, parts), first, init, parts);
+  return followed(await askOnce(first, init, deps), first, init, deps);
 }
 
 /** The reply at the end of the redirects that a reply of `from` begins. Secrets for a host are not sent to another one. */
-export async function followed(reply: Response, from: URL, init: RequestInit, parts: RequestParts): Promise<Response> {
+export async function followed(reply: Response, from: URL, init: RequestInit, deps: RequestDeps): Promise<Response> {
   let [response, url] = [reply, from];
   const headers = new Headers(init.headers);
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     await response.body?.cancel();
-    const next = await checked(location, url, from, parts);
+    const next = await checked(location, url, from, deps);
     if (next.origin !== url.origin) for (const secret of ['authorization', 'cookie']) headers.delete(secret);
     url = next;
-    response = await askOnce(url, { ...init, headers }, parts);
+    response = await askOnce(url, { ...init, headers }, deps);
   }
   await response.body?.cancel();
   throw new DownloadError(`${from.host} redirects this download too often. Try again later`);
 }
 
 /** A server on the internet may not send this machine to addresses that only it can reach. */
-async function checked(location: string, base: URL, from: URL, parts: RequestParts): Promise<URL> {
+async function checked(location: string, base: URL, from: URL, deps: RequestDeps): Promise<URL> {
   const url = URL.canParse(location, base.href) ? new URL(location, base) : undefined;
   if (!url || (url.protocol !== 'https:' && (url.protocol !== 'http:' || from.protocol !== 'http:')))
     throw new DownloadError(`${from.host} sends this download to an address that cannot be used`);
-  if (url.host !== from.host && !(await isAllowed(url, parts)) && (await isAllowed(from, parts)))
+  if (url.host !== from.host && !(await isAllowed(url, deps)) && (await isAllowed(from, deps)))
     throw new DownloadError(`${from.host} sends this download to ${url.host}, which is not on the internet`);
   return url;
 }
 
 /** Whether all IP addresses of a host are allowed. */
-export async function isAllowed({ hostname }: URL, { allowsAddress }: RequestParts): Promise<boolean> {
+export async function isAllowed({ hostname }: URL, { allowsAddress }: RequestDeps): Promise<boolean> {
   const addresses = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
   return addresses.every(({ address }) => allowsAddress(address));
 }

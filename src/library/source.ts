@@ -12,7 +12,7 @@ export type Source =
       readonly type: 'model';
       readonly repository: string;
       readonly revision: string;
-      /** A quantization, or a file of the repository; undefined for the usual quantization. */
+      /** A quantization, or a file of the repository; undefined for the default quantization. */
       readonly tag: string | undefined;
     }
   | {
@@ -43,8 +43,10 @@ export function readSource(text: string): Source | undefined {
   const word = text.trim();
   if (/^https?:\/\//i.test(word)) return addressOf(word);
   if (word.startsWith('npm:')) {
-    const found = packageName.exec(word.slice('npm:'.length))?.groups;
-    return found?.name ? { type: 'package', name: found.name, version: found.version, file: found.file } : undefined;
+    const groups = packageName.exec(word.slice('npm:'.length))?.groups;
+    return groups?.name
+      ? { type: 'package', name: groups.name, version: groups.version, file: groups.file }
+      : undefined;
   }
   if (word.startsWith('ollama:')) return ollamaSource(word.slice('ollama:'.length));
   const bare = word.replace(/^(hf:|hf\.co\/|huggingface\.co\/)/, '');
@@ -85,12 +87,12 @@ export function sourceName(source: Source): string {
   return `https://huggingface.co/${repository}/blob/${path}`;
 }
 
-function modelOf(found: Readonly<Record<string, string | undefined>> | undefined): Source | undefined {
-  if (!found?.repository) return undefined;
-  const { revision = 'main', file, tag } = found;
-  const parts = [...found.repository.split('/'), revision, ...(file ?? tag ?? 'x').split('/')];
+function modelOf(groups: Readonly<Record<string, string | undefined>> | undefined): Source | undefined {
+  if (!groups?.repository) return undefined;
+  const { revision = 'main', file, tag } = groups;
+  const parts = [...groups.repository.split('/'), revision, ...(file ?? tag ?? 'x').split('/')];
   if (!parts.every((part) => plainFileName(part))) return undefined;
-  return { type: 'model', repository: found.repository, revision, tag: file ?? tag };
+  return { type: 'model', repository: groups.repository, revision, tag: file ?? tag };
 }
 
 function addressOf(text: string): Source | undefined {

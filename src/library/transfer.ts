@@ -16,7 +16,7 @@ export class DownloadError extends Error {
   }
 }
 
-export interface TransferParts {
+export interface TransferDeps {
   readonly fetch: typeof fetch;
   readonly signal?: AbortSignal;
   readonly attempts?: number;
@@ -34,32 +34,32 @@ interface Broken {
 
 export type Outcome = { readonly type: 'whole' } | Broken;
 
-/** Tries again after pauses, until so many attempts in a row bring nothing. */
+/** Tries again after pauses, until a number of attempts in a row bring nothing. */
 export async function persistently(
   attempt: () => Promise<Outcome>,
   bytes: () => number | Promise<number>,
-  parts: TransferParts,
+  deps: TransferDeps,
 ): Promise<void> {
   let before = await bytes();
   for (let count = 1; ; count += 1) {
     const outcome = await attempt();
     if (outcome.type === 'whole') return;
-    parts.signal?.throwIfAborted();
+    deps.signal?.throwIfAborted();
     const now = await bytes();
     if (now > before) count = 1;
     before = now;
-    if (count >= (parts.attempts ?? 5)) {
+    if (count >= (deps.attempts ?? 5)) {
       const kept = now > 0 ? 'What was downloaded is kept. Try again to continue.' : 'Try again later.';
       throw new DownloadError(`${outcome.reason}. ${kept}`, true);
     }
-    await pauseFor(outcome.delayMs ?? 1000 * 2 ** (count - 1), parts);
+    await pauseFor(outcome.delayMs ?? 1000 * 2 ** (count - 1), deps);
   }
 }
 
 /** Rejects when it is aborted. */
 export async function pauseFor(
   milliseconds: number,
-  { wait, signal }: Pick<TransferParts, 'wait' | 'signal'>,
+  { wait, signal }: Pick<TransferDeps, 'wait' | 'signal'>,
 ): Promise<void> {
   await (wait ? wait(milliseconds) : pause(milliseconds, undefined, signal && { signal }));
   signal?.throwIfAborted();
@@ -88,7 +88,7 @@ function namedDelay(headers: Headers): number | undefined {
 export async function ask(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { fetch, signal }: TransferParts,
+  { fetch, signal }: TransferDeps,
 ): Promise<Response | Broken> {
   const { host } = new URL(url);
   let response: Response;
@@ -115,12 +115,12 @@ function explain(status: number, reason: string): string {
   return status === 404 ? `${reason}: there is no such file` : reason;
 }
 
-/** Writes the body of a reply into a file from a position on, at most so many bytes. */
+/** Writes the body of a reply into a file from a position on, up to a length. */
 export async function receive(
   { body }: Response,
   file: FileHandle,
   { from, length, received }: { from: number; length: number | undefined; received: (bytes: number) => void },
-  { stallMs = 30_000 }: TransferParts,
+  { stallMs = 30_000 }: TransferDeps,
 ): Promise<Outcome> {
   let done = 0;
   const reader = body?.getReader();

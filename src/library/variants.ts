@@ -35,7 +35,7 @@ export function quantizationInName(path: string): string | undefined {
 
 const splitName = /^(?<stem>.+)-(?<part>\d{5})-of-(?<count>\d{5})\.gguf$/i;
 const projectorName = /(^|[-_.])mmproj([-_.]|$)/i;
-/** Files beside models: projectors, draft heads, importance matrices. */
+/** Auxiliary files of models: projectors, draft heads, importance matrices. */
 const companionName = /^(mtp|eagle3|dflash|dspark)-|^imatrix|(^|[-_.])(mmproj|imatrix)([-_.]|$)/i;
 
 /** Whether a file only belongs to a model. */
@@ -92,18 +92,20 @@ export function quantizationRank(label: string): number {
   return index < 0 ? quantizations.length : index;
 }
 
-/** In this order where nobody has chosen: small, and nearly as good as the original. */
-const usual = 'Q4_K_M UD-Q4_K_XL Q4_K_XL MXFP4 MXFP4_MOE Q4_K_S IQ4_XS Q4_0 Q4_1 Q5_K_M Q5_K_S Q6_K Q8_0'.split(' ');
+/** The order of preference without a tag: small, and nearly as good as the original. */
+const defaultLabels = 'Q4_K_M UD-Q4_K_XL Q4_K_XL MXFP4 MXFP4_MOE Q4_K_S IQ4_XS Q4_0 Q4_1 Q5_K_M Q5_K_S Q6_K Q8_0'.split(
+  ' ',
+);
 
-/** The variant that a tag names (a quantization or the name of a file, in any case), or the usual one without a tag. */
+/** The variant that a tag names (a quantization or the name of a file, in any case), or the default one without a tag. */
 export function chosenVariant<File extends RepositoryFile>(
   variants: readonly Variant<File>[],
   tag: string | undefined,
 ): Variant<File> | undefined {
   const whole = variants.filter((variant) => variant.whole);
   if (tag === undefined) {
-    const byUse = usual.flatMap((label) => whole.find((variant) => variant.label === label) ?? []);
-    return byUse[0] ?? whole.at(-1);
+    const byPreference = defaultLabels.flatMap((label) => whole.find((variant) => variant.label === label) ?? []);
+    return byPreference[0] ?? whole.at(-1);
   }
   const wanted = tag.toUpperCase();
   const named = ({ label, parts: [first] }: Variant<File>) =>

@@ -4,7 +4,7 @@ import { type MemoryOptions, type ModelShape, modelShape } from '../engines/llam
 import { isSupportedArchitecture } from '../gguf/architectures.ts';
 import { readHubHeader } from '../library/hub/header.ts';
 import type { HubFile, HubRepository } from '../library/hub/repository.ts';
-import type { HubParts } from '../library/hub/request.ts';
+import type { HubDeps } from '../library/hub/request.ts';
 import {
   chosenVariant,
   isQuantization,
@@ -45,7 +45,7 @@ export interface HubModelFiles {
 /** Reads the header of one of the files; the others differ in the size of their weights only. Undefined without such a file. */
 export async function readHubModel(
   repository: HubRepository,
-  parts: HubParts,
+  parts: HubDeps,
   tag?: string,
 ): Promise<HubModelFiles | undefined> {
   const { files } = repository;

@@ -22,16 +22,10 @@ export interface Phase {
 
 type Finish = Pick<Extract<GenerationEvent, { type: 'finish' }>, 'reason' | 'usage' | 'timings'>;
 
-/** Tokens and times of all generations of a request. */
-interface Totals {
-  generations: number;
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  processedTokens: number;
-  promptMs: number;
-  generationMs: number;
-}
+const noTotals = {
+  ...{ generations: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, processedTokens: 0 },
+  ...{ promptMs: 0, generationMs: 0 },
+};
 
 /** Times between two tokens, counted by these upper bounds (in seconds) while the tokens come. */
 export const tokenGapSeconds = [
@@ -101,15 +95,8 @@ export class ExchangeRecord implements ExchangeWatch {
   /** Tokens a second of each prompt and reply, as far as they are known. */
   readonly promptSpeeds: number[] = [];
   readonly replySpeeds: number[] = [];
-  readonly totals: Totals = {
-    generations: 0,
-    promptTokens: 0,
-    cachedTokens: 0,
-    completionTokens: 0,
-    processedTokens: 0,
-    promptMs: 0,
-    generationMs: 0,
-  };
+  /** Tokens and times of all generations. */
+  readonly totals = { ...noTotals };
   gaps: TokenGaps | undefined;
   readonly warnings: string[] = [];
   /** Of the first generation. */

@@ -36,18 +36,14 @@ export class JsonTerminal extends Terminal {
   }
 }
 
-/** Writes requests that are over. */
-export interface ExchangeLog {
-  /** Whether prompts and replies are shown. */
-  readonly content: boolean;
-  readonly write: (record: ExchangeRecord) => void;
-}
+export type ExchangeLog = ReturnType<typeof exchangeLog>;
 
-export function exchangeLog(
-  terminal: Pick<JsonTerminal, 'object'>,
-  { quiet }: { readonly quiet: boolean },
-): ExchangeLog {
-  return { content: !quiet, write: (record) => terminal.object(requestFacts(record, quiet)) };
+/** Writes requests that are over. `content`: whether prompts and replies are shown. */
+export function exchangeLog(terminal: Pick<JsonTerminal, 'object'>, { quiet }: { readonly quiet: boolean }) {
+  return {
+    content: !quiet,
+    write: (record: ExchangeRecord): void => terminal.object(requestFacts(record, quiet)),
+  };
 }
 
 /** The line of a request. Never has keys, queries or headers; prompts and replies only as far as the console shows them. */

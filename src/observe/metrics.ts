@@ -1,19 +1,12 @@
 import type { CardUse } from '../core/card-memory.ts';
+import type { DocumentTotals } from '../core/documents.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type {
-  Performance,
-  PoolFigures,
-  SnapshotFigures,
-  StepTimes,
-  TextService,
-  ThreadUse,
-} from '../core/text-service.ts';
+import type { Performance, TextService } from '../core/text-service.ts';
 import { type StartTimer, systemTimer } from '../core/timers.ts';
-import { countExchange, exchangeMetrics } from './exchange-metrics.ts';
-import type { ExchangeRecord } from './exchange-record.ts';
+import { type ExchangeRecord, perSecond, tokenGapSeconds } from './exchange-record.ts';
 import {
   type Counter,
   exposition,
@@ -30,7 +23,7 @@ interface ServerFacts {
   readonly version: string;
 }
 
-interface MetricsParts extends ServerFacts {
+interface MetricsOptions extends ServerFacts {
   /** Spans of `--trace` so far, by whether the collector got them. */
   readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
   /** The graphics cards that loaded models use. */
@@ -40,13 +33,6 @@ interface MetricsParts extends ServerFacts {
   readonly startTimer?: StartTimer;
   /** All models, if there may be several: then each metric of a model has its name as a label. */
   readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
-}
-
-interface DocumentTotals {
-  readonly collections: number;
-  readonly files: number;
-  readonly passages: number;
-  readonly waiting: number;
 }
 
 /** A scrape waits for at most this long for what another process counts. */
@@ -74,21 +60,21 @@ export type Metrics = ReturnType<typeof createMetrics>;
  * The metrics of llama.cpp's server under their usual names, so that existing dashboards work, and Parley's own. All are
  * derived from events; nothing here may throw or block.
  */
-export function createMetrics(parts: MetricsParts) {
-  const all = metricFamilies(parts);
+export function createMetrics(options: MetricsOptions) {
+  const all = metricFamilies(options);
   const counts = new Map<string, ModelCount>();
 
   async function setReady({ state }: Pick<TextService, 'state'>): Promise<void> {
     const { modelReady } = all.own;
-    if (!parts.models) return modelReady.set({}, state().type === 'ready' ? 1 : 0);
-    const models = await parts.models();
+    if (!options.models) return modelReady.set({}, state().type === 'ready' ? 1 : 0);
+    const models = await options.models();
     // Drops removed models.
     modelReady.reset();
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
   }
 
   async function setCards(): Promise<void> {
-    const cards = (await parts.cards?.()) ?? [];
+    const cards = (await options.cards?.()) ?? [];
     // Drops cards that no model uses any more.
     all.own.cardMemory.reset();
     for (const { name, freeBytes, totalBytes, heldBytes } of cards) {
@@ -99,14 +85,11 @@ export function createMetrics(parts: MetricsParts) {
 
   async function setDocuments(): Promise<void> {
     // Not known while their process is not to be had, or does not answer.
-    const totals = await answeredInTime(() => parts.documents?.(), parts.startTimer ?? systemTimer);
-    const { collections, files, passages, waiting } = all.documents;
-    for (const gauge of [collections, files, passages, waiting]) gauge.reset();
-    if (!totals) return;
-    collections.set({}, totals.collections);
-    files.set({}, totals.files);
-    passages.set({}, totals.passages);
-    waiting.set({}, totals.waiting);
+    const totals = await answeredInTime(() => options.documents?.(), options.startTimer ?? systemTimer);
+    for (const [name, gauge] of Object.entries(all.documents)) {
+      gauge.reset();
+      if (totals) gauge.set({}, totals[name as keyof DocumentTotals]);
+    }
   }
 
   const dequeued = (waited: number) => all.own.waited.observe({}, waited / 1000);
@@ -115,7 +98,7 @@ export function createMetrics(parts: MetricsParts) {
     /** Counts what a model does; its draft figures are read at the end of each generation. */
     watch(model: string, text: () => Measured) {
       // A model that returns under its name continues its counts.
-      const count = counts.get(model) ?? new ModelCount(all, parts.models ? { model } : {});
+      const count = counts.get(model) ?? new ModelCount(all, options.models ? { model } : {});
       counts.set(model, count);
       return {
         dequeued,
@@ -137,20 +120,15 @@ export function createMetrics(parts: MetricsParts) {
     exchange: (record: ExchangeRecord) => countExchange(all.exchanges, record),
     /** The Prometheus text of this moment, with its content type; the queue is that of the given model. */
     async exposition(text: Pick<TextService, 'performance' | 'state'>) {
-      const { waiting, estimateSeconds, uptimeSeconds, steps, threads, snapshots, pool } = text.performance();
+      const performance = text.performance();
       for (const count of counts.values()) count.update();
       // With several models, each has its figures after its last generation.
-      if (!parts.models) {
-        setSteps(all.own, {}, steps);
-        setThreads(all.own, {}, threads);
-        setSnapshots(all.own, {}, snapshots);
-        setPool(all.own, {}, pool);
-      }
-      all.llama.deferred.set({}, waiting);
-      all.own.estimate.set({}, estimateSeconds);
-      all.own.uptime.set({}, uptimeSeconds);
+      if (!options.models) setEngineFigures(all.own, {}, performance);
+      all.llama.deferred.set({}, performance.waiting);
+      all.own.estimate.set({}, performance.estimateSeconds);
+      all.own.uptime.set({}, performance.uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
-      for (const [outcome, count] of Object.entries(parts.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
+      for (const [outcome, count] of Object.entries(options.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
       await Promise.all([setReady(text), setCards(), setDocuments()]);
       return { contentType: expositionType, text: exposition(all.all) };
     },
@@ -232,50 +210,39 @@ class ModelCount {
     llama.longest.raiseTo(labels, usage.promptTokens + usage.completionTokens);
     llama.draftTokens.inc(labels, draftAccepted + draftRejected);
     llama.acceptedTokens.inc(labels, draftAccepted);
-    llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
-    llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
-    setSteps(own, labels, performance.steps);
-    setThreads(own, labels, performance.threads);
-    setSnapshots(own, labels, performance.snapshots);
-    setPool(own, labels, performance.pool);
+    llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs) ?? 0);
+    llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs) ?? 0);
+    setEngineFigures(own, labels, performance);
     own.requests.inc({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
   }
 }
 
-function setSteps(own: OwnMetrics, labels: Labels, times: StepTimes | undefined): void {
-  if (!times) return;
-  const { steps, rows, computeMs, sampleMs, totalMs } = times;
-  own.steps.raiseTo(labels, steps);
-  own.stepRows.raiseTo(labels, rows);
-  const phases = { compute: computeMs, sample: sampleMs, other: Math.max(0, totalMs - computeMs - sampleMs) };
-  for (const [phase, ms] of Object.entries(phases)) own.stepSeconds.raiseTo({ ...labels, phase }, ms / 1000);
-}
-
-function setThreads({ threads, threadChanges }: OwnMetrics, labels: Labels, use: ThreadUse | undefined): void {
-  if (!use) return;
-  threads.set({ ...labels, phase: 'decode' }, use.decode);
-  threads.set({ ...labels, phase: 'prefill' }, use.prefill);
-  threadChanges.raiseTo(labels, use.changes);
-}
-
-function setSnapshots({ snapshots, snapshotBytes }: OwnMetrics, labels: Labels, figures?: SnapshotFigures): void {
-  if (!figures) return;
-  snapshots.set(labels, figures.snapshots);
-  snapshotBytes.set({ ...labels, kind: 'used' }, figures.bytes);
-  snapshotBytes.set({ ...labels, kind: 'limit' }, figures.limitBytes ?? 0);
-}
-
-function setPool({ poolCells, poolWaiting }: OwnMetrics, labels: Labels, figures?: PoolFigures): void {
-  if (!figures) return;
-  poolCells.set({ ...labels, kind: 'used' }, figures.cells);
-  poolCells.set({ ...labels, kind: 'limit' }, figures.capacity);
-  poolWaiting.set(labels, figures.waiting);
-}
-
-function perSecond(tokens: number, milliseconds: number): number {
-  return milliseconds > 0 ? (tokens * 1000) / milliseconds : 0;
+/** What the engine counts itself, as far as it does. */
+function setEngineFigures(own: OwnMetrics, labels: Labels, { steps, threads, snapshots, pool }: Performance): void {
+  if (steps) {
+    const { computeMs, sampleMs, totalMs } = steps;
+    own.steps.raiseTo(labels, steps.steps);
+    own.stepRows.raiseTo(labels, steps.rows);
+    const phases = { compute: computeMs, sample: sampleMs, other: Math.max(0, totalMs - computeMs - sampleMs) };
+    for (const [phase, ms] of Object.entries(phases)) own.stepSeconds.raiseTo({ ...labels, phase }, ms / 1000);
+  }
+  if (threads) {
+    own.threads.set({ ...labels, phase: 'decode' }, threads.decode);
+    own.threads.set({ ...labels, phase: 'prefill' }, threads.prefill);
+    own.threadChanges.raiseTo(labels, threads.changes);
+  }
+  if (snapshots) {
+    own.snapshots.set(labels, snapshots.snapshots);
+    own.snapshotBytes.set({ ...labels, kind: 'used' }, snapshots.bytes);
+    own.snapshotBytes.set({ ...labels, kind: 'limit' }, snapshots.limitBytes ?? 0);
+  }
+  if (pool) {
+    own.poolCells.set({ ...labels, kind: 'used' }, pool.cells);
+    own.poolCells.set({ ...labels, kind: 'limit' }, pool.capacity);
+    own.poolWaiting.set(labels, pool.waiting);
+  }
 }
 
 type MetricFamilies = ReturnType<typeof metricFamilies>;
@@ -306,9 +273,18 @@ function metricFamilies(facts: ServerFacts) {
   return {
     llama: llamaMetrics(make),
     own: ownMetrics(make, facts),
-    tasks: taskMetrics(make),
+    tasks: {
+      total: make.counter('parley_tasks_total', 'Tasks beside text that ended, by their kind and how.'),
+      duration: make.seconds('parley_task_duration_seconds', 'From the turn of a task to its end.'),
+      running: make.gauge('parley_tasks_running', 'Tasks beside text that run now.'),
+    },
     exchanges: exchangeMetrics(make),
-    documents: documentMetrics(make),
+    documents: {
+      collections: make.gauge('parley_document_collections', 'Collections of documents; missing while none were used.'),
+      files: make.gauge('parley_document_files', 'Files in all collections.'),
+      passages: make.gauge('parley_document_passages', 'Passages that can be found in them.'),
+      waiting: make.gauge('parley_document_files_waiting', 'Files that are still to be indexed.'),
+    } satisfies Record<keyof DocumentTotals, Gauge>,
     spans: make.counter('parley_trace_spans_total', 'Spans of --trace, by whether the collector got them.'),
     all: make.all,
   };
@@ -336,23 +312,6 @@ function llamaMetrics(make: Make) {
     predictedSpeed: gauge('predicted_tokens_seconds', 'Generated tokens a second in the last generation.'),
     processing: gauge('requests_processing', 'Generations that run now.'),
     deferred: gauge('requests_deferred', 'Requests that wait for their turn.'),
-  };
-}
-
-function taskMetrics({ counter, gauge, seconds }: Make) {
-  return {
-    total: counter('parley_tasks_total', 'Tasks beside text that ended, by their kind and how.'),
-    duration: seconds('parley_task_duration_seconds', 'From the turn of a task to its end.'),
-    running: gauge('parley_tasks_running', 'Tasks beside text that run now.'),
-  };
-}
-
-function documentMetrics({ gauge }: Make) {
-  return {
-    collections: gauge('parley_document_collections', 'Collections of documents; missing while none were used.'),
-    files: gauge('parley_document_files', 'Files in all collections.'),
-    passages: gauge('parley_document_passages', 'Passages that can be found in them.'),
-    waiting: gauge('parley_document_files_waiting', 'Files that are still to be indexed.'),
   };
 }
 
@@ -397,6 +356,65 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
       'Memory of the server itself; the model lives in a process of its own.',
     ),
   };
+}
+
+/** Of requests that only look something up, up to long stories. */
+const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const firstTokenSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300];
+const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const promptSpeeds = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000];
+const replySpeeds = [1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000];
+
+/** The metrics of HTTP requests. All have the labels `family`, `status` and `outcome`, of which there are few values. */
+function exchangeMetrics({ counter, histogram }: Make) {
+  return {
+    requests: counter('parley_http_requests_total', 'HTTP requests that ended.'),
+    duration: histogram(
+      'parley_http_request_duration_seconds',
+      'From the head of a request to the last byte of its response.',
+      requestSeconds,
+    ),
+    firstToken: histogram(
+      'parley_time_to_first_token_seconds',
+      'From the head of a request to the first token of its reply.',
+      firstTokenSeconds,
+    ),
+    betweenTokens: histogram(
+      'parley_time_between_tokens_seconds',
+      'From one token of a reply to the next.',
+      tokenGapSeconds,
+    ),
+    queueWait: histogram(
+      'parley_http_request_queue_seconds',
+      'How long a request waited in the queue, all its jobs together.',
+      waitSeconds,
+    ),
+    promptSpeed: histogram(
+      'parley_prompt_tokens_per_second',
+      'Speed of each prompt, without what was cached.',
+      promptSpeeds,
+    ),
+    replySpeed: histogram('parley_reply_tokens_per_second', 'Speed of each reply.', replySpeeds),
+  };
+}
+
+type ExchangeMetrics = ReturnType<typeof exchangeMetrics>;
+
+/** Counts a request that is over. Its tokens were counted by the record; here they are only added up. */
+function countExchange(metrics: ExchangeMetrics, record: ExchangeRecord): void {
+  const labels = labelsOf(record);
+  metrics.requests.inc(labels);
+  metrics.duration.observe(labels, record.durationMs / 1000);
+  if (record.firstTokenMs !== undefined) metrics.firstToken.observe(labels, record.firstTokenMs / 1000);
+  if (record.queueMs !== undefined) metrics.queueWait.observe(labels, record.queueMs / 1000);
+  if (record.gaps) metrics.betweenTokens.add(labels, record.gaps.counts, record.gaps.sumMs / 1000);
+  for (const speed of record.promptSpeeds) metrics.promptSpeed.observe(labels, speed);
+  for (const speed of record.replySpeeds) metrics.replySpeed.observe(labels, speed);
+}
+
+/** A request of no endpoint is of the family `none`; one whose client left before the response has the status `none`. */
+function labelsOf({ head, status, outcome }: ExchangeRecord): Labels {
+  return { family: head.family || 'none', status: status === undefined ? 'none' : String(status), outcome };
 }
 
 /** Name, type and help of every metric, for the documentation. */

@@ -194,7 +194,7 @@ export class TaskLog {
     milliseconds: number,
     error: AppError | undefined,
   ): void {
-    // Whoever sent it reports its failures.
+    // Its sender reports failures.
     if (isBackground) return;
     const what = `${this.nouns[kind] ?? kind} #${number}`;
     const seconds = `${(milliseconds / 1000).toFixed(2)} s`;

@@ -8,7 +8,7 @@ interface Output {
 
 const keptLines = 10;
 
-/** What a structured log says of a line besides its text. */
+/** Fields of a line in a structured log, besides its text. */
 export interface LineFacts {
   readonly level?: LogLevel;
   /** `message` by default. */

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type DownloadParts, download, readIntegrity } from '../library/download.ts';
+import { type DownloadDeps, download, readIntegrity } from '../library/download.ts';
 import { fileHash } from '../library/file-hash.ts';
 import { readArchive } from '../library/tar.ts';
 import { builtPackage, factsFile, libraryName } from './built.ts';
@@ -22,7 +22,7 @@ import {
   type Tools,
 } from './toolkit.ts';
 
-export interface BuildDeps extends DownloadParts, Pick<InstallDeps, 'findPackage'> {
+export interface BuildDeps extends DownloadDeps, Pick<InstallDeps, 'findPackage'> {
   /** Where packs are installed. */
   readonly folder: string;
   /** `linux-x64` */

@@ -3,13 +3,13 @@ import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DownloadError, type DownloadParts, download, readIntegrity } from '../library/download.ts';
+import { type DownloadDeps, DownloadError, download, readIntegrity } from '../library/download.ts';
 import { fileHash } from '../library/file-hash.ts';
 import { readArchive } from '../library/tar.ts';
 import { type PackPackage, packageFolder } from './catalogue.ts';
 import { checkPackage, type Files, writeManifest } from './manifest.ts';
 
-export interface InstallDeps extends DownloadParts {
+export interface InstallDeps extends DownloadDeps {
   /** Asks the npm registry for the URL of a package. */
   readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
 }

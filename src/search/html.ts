@@ -16,13 +16,13 @@ const maxSkipped = 500;
 
 /** Splits any page into pieces in linear time: each search starts where the last one ended, and one without a result ends it. */
 export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
-  let place = 0;
+  let position = 0;
   let quotes = true;
   let silent = 0;
   let bracket = -1;
-  while (place < html.length) {
-    const limit = Math.min(place + maxTextLength, html.length);
-    let open = place;
+  while (position < html.length) {
+    const limit = Math.min(position + maxTextLength, html.length);
+    let open = position;
     for (;;) {
       if (bracket < open) bracket = html.indexOf('<', open);
       if (bracket === -1) bracket = html.length;
@@ -30,23 +30,23 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
       if (open === limit || isMarkup(html, open)) break;
       open += 1;
     }
-    if (open > place) {
+    if (open > position) {
       const end = open === limit ? textEnd(html, limit) : open;
-      yield { type: 'text', text: withoutEntities(html.slice(place, end)) };
-      place = end;
+      yield { type: 'text', text: withoutEntities(html.slice(position, end)) };
+      position = end;
       continue;
     }
     const name = nameAt(html, open);
     if (name === undefined) {
       if (html.startsWith('<![CDATA[', open)) {
         const close = html.indexOf(']]>', open);
-        place = close === -1 ? html.length : close + 3;
+        position = close === -1 ? html.length : close + 3;
         yield { type: 'text', text: html.slice(open + 9, close === -1 ? undefined : close) };
         continue;
       }
       const end = html.startsWith('<!--', open) ? html.indexOf('-->', open + 4) + 2 : html.indexOf('>', open);
       if (end <= open) return;
-      place = end + 1;
+      position = end + 1;
       silent += 1;
       if (silent % maxSkipped === 0) yield { type: 'text', text: '' };
       continue;
@@ -59,12 +59,12 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
       end = html.indexOf('>', begin);
     }
     if (end === -1) return;
-    place = end + 1;
+    position = end + 1;
     if (name.closes) yield { type: 'close', name: name.word };
     else yield { type: 'open', name: name.word, inside: html.slice(begin, end) };
     if (name.closes || !hidden.has(name.word)) continue;
-    place = closingTag(html, name.word, place);
-    if (place === -1) return;
+    position = closingTag(html, name.word, position);
+    if (position === -1) return;
   }
 }
 
@@ -94,9 +94,9 @@ export function attributeOf(inside: string, wanted: string): string | undefined 
 }
 
 function nameAt(html: string, open: number) {
-  const found = /^<(\/?)([a-z][a-z0-9:_.-]{0,39})/i.exec(html.slice(open, open + 44));
-  if (!found) return undefined;
-  const [, slash, word = ''] = found;
+  const match = /^<(\/?)([a-z][a-z0-9:_.-]{0,39})/i.exec(html.slice(open, open + 44));
+  if (!match) return undefined;
+  const [, slash, word = ''] = match;
   return { word: word.toLowerCase(), length: word.length, closes: slash === '/' };
 }
 

@@ -10,7 +10,7 @@ const inline: ReadonlySet<string> = new Set(
 );
 
 /** Text and tags beyond these limits are ignored. */
-const mostCharacters = 1_000_000;
+const maxCharacters = 1_000_000;
 const maxPieces = 300_000;
 const piecesAtOnce = 200;
 
@@ -29,10 +29,10 @@ export function* pageText(html: string): Sliced<string> {
   };
   for (const piece of htmlPieces(html)) {
     const text = piece.type === 'text' ? piece.text : inline.has(piece.name) ? '' : ' ';
-    chunk += text.slice(0, mostCharacters - length);
+    chunk += text.slice(0, maxCharacters - length);
     length += text.length;
     pieces += 1;
-    if (length >= mostCharacters || pieces >= maxPieces) break;
+    if (length >= maxCharacters || pieces >= maxPieces) break;
     if (pieces % piecesAtOnce !== 0 && chunk.length < 16_384) continue;
     collapse();
     yield;
@@ -76,19 +76,19 @@ export function* passageAround(text: string, snippet: string): Sliced<string> {
     .filter((piece) => piece.length >= minSnippetLength)
     .sort((a, b) => b.length - a.length);
   for (const wanted of new Set([whole, ...pieces.slice(0, 3)])) {
-    const place = yield* placeOf(wanted, text);
-    if (place !== undefined) return text.slice(Math.max(0, place - before), place + wanted.length + behind);
+    const position = yield* positionOf(wanted, text);
+    if (position !== undefined) return text.slice(Math.max(0, position - before), position + wanted.length + behind);
   }
   return '';
 }
 
 /** Linear time: pages are untrusted, and `indexOf` is quadratic for some inputs. */
-function* placeOf(wanted: string, text: string): Sliced<number | undefined> {
+function* positionOf(wanted: string, text: string): Sliced<number | undefined> {
   if (wanted === '') return undefined;
   const finder = new PhraseFinder(phraseTree([wanted]));
   let ahead = 0;
-  for (let place = 0; place < text.length; place += charactersAtOnce) {
-    const { text: before, match } = finder.push(text.slice(place, place + charactersAtOnce));
+  for (let position = 0; position < text.length; position += charactersAtOnce) {
+    const { text: before, match } = finder.push(text.slice(position, position + charactersAtOnce));
     ahead += before.length;
     if (match) return ahead;
     yield;

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { attempt } from '../core/attempt.ts';
 import type { AllowsUrl, FoundPage } from '../core/web-search.ts';
 import { parseJson } from '../http/body.ts';
 import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
@@ -86,18 +86,18 @@ class Reading {
 /** One search result. */
 export type Hit = Omit<FoundPage, 'content'>;
 
-const mostHits = 3;
+const maxHits = 3;
 
 /** The first few results that lead to other sites, without duplicates. */
 export function bestHits(hits: Iterable<Hit>, searchPage: URL, allows?: AllowsUrl): readonly Hit[] {
-  const found = new Map<string, Hit>();
+  const best = new Map<string, Hit>();
   for (const hit of hits) {
     const url = targetOf(hit.url, searchPage);
-    if (url === undefined || hit.title === '' || found.has(url) || allows?.(new URL(url)) === false) continue;
-    found.set(url, { ...hit, url });
-    if (found.size === mostHits) break;
+    if (url === undefined || hit.title === '' || best.has(url) || allows?.(new URL(url)) === false) continue;
+    best.set(url, { ...hit, url });
+    if (best.size === maxHits) break;
   }
-  return [...found.values()];
+  return [...best.values()];
 }
 
 function targetOf(href: string, searchPage: URL): string | undefined {
@@ -116,7 +116,7 @@ function isSameSite(host: string, own: string): boolean {
 }
 
 const maxResults = 100;
-const longestText = 5000;
+const maxTextLength = 5000;
 
 /** The results of a SearXNG instance in JSON; undefined for anything else. */
 export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
@@ -125,7 +125,7 @@ export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
   return results.slice(0, maxResults).flatMap((entry: unknown) => {
     const { title, url, content } = (entry ?? {}) as Record<string, unknown>;
     if (typeof title !== 'string' || typeof url !== 'string') return [];
-    const short = (text: unknown): string => (typeof text === 'string' ? collapsed(text.slice(0, longestText)) : '');
+    const short = (text: unknown): string => (typeof text === 'string' ? collapsed(text.slice(0, maxTextLength)) : '');
     return [{ title: short(title), url, description: short(content) }];
   });
 }
@@ -134,10 +134,5 @@ export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
 function jsonIn(bytes: Uint8Array): unknown {
   const beginning = new TextDecoder().decode(bytes.subarray(0, 64));
   if (!beginning.trimStart().startsWith('{')) return undefined;
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
+  return attempt(() => parseJson(bytes), undefined);
 }

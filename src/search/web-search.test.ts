@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
 import { articlePage, type Listed, listPage as listPageOf } from './testing/pages.ts';
-import { pageString, plainQuery, searchAddress, type WebSearchParts, webSearch } from './web-search.ts';
+import { pageString, plainQuery, searchAddress, type WebSearchOptions, webSearch } from './web-search.ts';
 
 const listPage = (results: readonly Listed[]) => listPageOf(results, 'duckduckgo.com');
 const never = new AbortController().signal;
@@ -39,7 +39,7 @@ function webOf(pages: Readonly<Record<string, string | Partial<Fetched>>>) {
   return { fetch, asked, targets: () => asked.map(({ target }) => target) };
 }
 
-function searchWith(parts: Partial<WebSearchParts>) {
+function searchWith(parts: Partial<WebSearchOptions>) {
   const warnings: string[] = [];
   const search = webSearch({ url: '', warn: (sentence) => warnings.push(sentence), ...parts });
   return { search, warnings, find: (query: string, signal = never) => search.find(query, signal) };
@@ -386,7 +386,7 @@ describe('webSearch: the text of a page', () => {
   test('is that of a document where these can be read', async () => {
     const bytes = Buffer.from('%PDF');
     const pages = { 'https://a.example/a%20plan.pdf?x': { contentType: 'application/pdf', bytes } };
-    const read = (extract: WebSearchParts['extract']) =>
+    const read = (extract: WebSearchOptions['extract']) =>
       searchWith({ ...webOf(pages), ...(extract && { extract }) }).search.text(
         'https://a.example/a%20plan.pdf?x',
         never,

@@ -1,3 +1,4 @@
+import { attempt } from '../core/attempt.ts';
 import type { ExtractedDocument } from '../core/documents.ts';
 import { AppError } from '../core/errors.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
@@ -19,9 +20,9 @@ const maxPageBytes = 20 * 2 ** 20;
 /** Concurrent searches; each fetches up to four pages. */
 const maxConcurrent = 8;
 /** Candidates that are read from a search page. */
-const mostHits = 300;
+const maxHits = 300;
 
-export interface WebSearchParts {
+export interface WebSearchOptions {
   /** `--websearchurl`; empty for the default. */
   readonly url: string;
   readonly warn: (sentence: string) => void;
@@ -31,7 +32,7 @@ export interface WebSearchParts {
 }
 
 /** Searches with a search page or a SearXNG instance, then fetches the results for the text around the snippets. */
-export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearchParts): WebSearch {
+export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearchOptions): WebSearch {
   const template = url || defaultPage;
   const isConfigured = url !== '';
   let running = 0;
@@ -143,16 +144,16 @@ export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearch
       if (query === '') return { pages: [] };
       if (!allows && last?.query === query) return last.answer;
       return counted(async () => {
-        const found = await hitsFor(query, signal, allows);
-        if ('problem' in found) {
+        const outcome = await hitsFor(query, signal, allows);
+        if ('problem' in outcome) {
           // The client disconnected: not a problem of the search page.
           if (signal.aborted) return { pages: [] };
-          if (found.problem !== warned) warn(found.problem);
-          warned = found.problem;
-          return { pages: [], problem: found.problem };
+          if (outcome.problem !== warned) warn(outcome.problem);
+          warned = outcome.problem;
+          return { pages: [], problem: outcome.problem };
         }
         warned = '';
-        const pages = await Promise.all(found.hits.map((hit) => readPage(hit, signal)));
+        const pages = await Promise.all(outcome.hits.map((hit) => readPage(hit, signal)));
         const answer = { pages };
         if (!allows && pages.length > 0 && !signal.aborted) last = { query, answer };
         return answer;
@@ -177,7 +178,7 @@ async function readHits(page: Fetched & { type: 'fetched' }, address: URL, signa
   await inSlices(
     (function* () {
       for (const hit of hitsOnPage(html)) {
-        if (hit && hits.push(hit) >= mostHits) return;
+        if (hit && hits.push(hit) >= maxHits) return;
         yield;
       }
     })(),
@@ -198,27 +199,24 @@ function isText(contentType = 'text/html'): boolean {
 export function pageString(bytes: Uint8Array, contentType: string | undefined): string {
   const beginning = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const label = charsetIn(contentType ?? '') ?? charsetIn(beginning) ?? 'utf-8';
-  try {
-    return new TextDecoder(label).decode(bytes);
-  } catch {
-    return new TextDecoder().decode(bytes);
-  }
+  const decoder = attempt(() => new TextDecoder(label), new TextDecoder());
+  return decoder.decode(bytes);
 }
 
 function charsetIn(text: string): string | undefined {
   return /charset\s*=\s*["']?([\w-]{1,40})/i.exec(text)?.[1];
 }
 
-const mostBytes = 500;
+const maxBytes = 500;
 
-/** One line with collapsed white space, limited to `mostBytes`. */
+/** One line with collapsed white space, limited to `maxBytes`. */
 export function plainQuery(text: string): string {
-  const query = collapsed(text.slice(0, 16 * mostBytes));
+  const query = collapsed(text.slice(0, 16 * maxBytes));
   let bytes = 0;
   let end = 0;
   for (const character of query) {
     bytes += Buffer.byteLength(character);
-    if (bytes > mostBytes) break;
+    if (bytes > maxBytes) break;
     end += character.length;
   }
   return query.slice(0, end).trim();

@@ -12,7 +12,7 @@ import type { WebSearch } from '../core/web-search.ts';
 import { makeFolder } from '../engines/llama/cache-folder.ts';
 import { jsonObject } from '../http/body.ts';
 import { webSearch } from '../search/web-search.ts';
-import { SaveSlots, type SaveSlotsParts } from '../store/save-slots.ts';
+import { SaveSlots, type SaveSlotsOptions } from '../store/save-slots.ts';
 import { SharedStory } from '../store/shared-story.ts';
 import { SyncedRecords } from '../store/synced-records.ts';
 import type { openFiles } from './file-services.ts';
@@ -60,7 +60,7 @@ const extract: NonNullable<Parameters<typeof webSearch>[0]['extract']> = async (
   return extractDocument(name, { bytes }, { signal });
 };
 
-type Common = Pick<SaveSlotsParts, 'warn' | 'now' | 'parse'>;
+type Common = Pick<SaveSlotsOptions, 'warn' | 'now' | 'parse'>;
 
 const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
 

@@ -3,7 +3,7 @@ import { suggest } from '../config/suggest.ts';
 import { attempt } from '../core/attempt.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
-import type { HubParts } from '../library/hub/request.ts';
+import type { HubDeps } from '../library/hub/request.ts';
 import type { Place } from '../library/places.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
@@ -66,7 +66,7 @@ export function command<
   };
 }
 
-export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubParts {
+export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubDeps {
   return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
 }
 

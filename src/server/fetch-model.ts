@@ -14,7 +14,7 @@ import { localModel } from '../library/local-model.ts';
 import { meantModel } from '../library/model-facts.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
 import { knownPlaces, type Place } from '../library/places.ts';
-import { type PullParts, pull } from '../library/pull.ts';
+import { type PullDeps, pull } from '../library/pull.ts';
 import { type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
@@ -25,7 +25,7 @@ import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
 interface FetchOptions extends Omit<Command, 'args' | 'ask' | 'signal'> {
-  readonly findPackage: PullParts['findPackage'];
+  readonly findPackage: PullDeps['findPackage'];
   readonly signal: AbortSignal;
   /** Settings that a person has chosen: they win over those that a model comes with. */
   readonly given: ReadonlySet<FlagKey>;

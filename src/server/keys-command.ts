@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { defaultScopes, keyScopes } from '../core/people.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
 import { CommandError, command, flag, type Lines, text } from './command.ts';
@@ -51,7 +50,6 @@ export const keysCommand = command(
       return 0;
     }
     const rules = rulesOf(name, values, now());
-    await mkdir(dirname(path), { recursive: true });
     const key = await file.add(rules, now()).catch((error: unknown) => {
       if (!(error instanceof KeyExists)) throw error;
       throw new CommandError('There is a key of this name already. Revoke it first, or use another name.');

@@ -6,7 +6,7 @@ import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import type { LibraryModel, ModelLibrary } from '../core/models-view.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { deleteModel, otherOwner } from '../library/delete-model.ts';
-import type { DownloadParts } from '../library/download.ts';
+import type { DownloadDeps } from '../library/download.ts';
 import { Downloads, type DownloadsOptions } from '../library/downloads.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
@@ -32,7 +32,7 @@ interface LibraryDeps {
   readonly target: string;
   readonly hub: Hub;
   readonly fetch: typeof fetch;
-  readonly wait?: DownloadParts['wait'];
+  readonly wait?: DownloadDeps['wait'];
   /** Where unfinished downloads are remembered. */
   readonly saved?: DownloadsOptions['saved'];
   /** For which files are chosen. */

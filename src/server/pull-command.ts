@@ -1,6 +1,6 @@
 import { ownCommand } from '../launcher/wanted.ts';
 import { readSha256 } from '../library/download.ts';
-import { type PullParts, pull } from '../library/pull.ts';
+import { type PullDeps, pull } from '../library/pull.ts';
 import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
@@ -11,7 +11,7 @@ import { chooseHere } from './own-machine.ts';
 
 interface PullCommand
   extends Omit<Command, 'places' | 'ask'>,
-    Partial<Pick<Command, 'places'> & Pick<PullParts, 'findPackage'>> {
+    Partial<Pick<Command, 'places'> & Pick<PullDeps, 'findPackage'>> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Without it the default quantization is taken where none is named. */
   readonly machine?: HubMachine;

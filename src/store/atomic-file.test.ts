@@ -24,7 +24,7 @@ function words(own: Partial<AtomicFileOptions<readonly string[]>> = {}) {
   const file = new AtomicFile<readonly string[]>({
     path,
     empty: [],
-    mostBytes: 1000,
+    maxBytes: 1000,
     decode: (bytes) => {
       const text = bytes.toString();
       if (!text.endsWith('.\n')) throw new Error('it has no end');
@@ -160,7 +160,7 @@ describe('AtomicFile: damaged file', () => {
 
 describe('AtomicFile: errors', () => {
   test('too large: nothing changes, and the next change works', async () => {
-    const { path, file, add } = words({ mostBytes: 10 });
+    const { path, file, add } = words({ maxBytes: 10 });
     await add('abcde');
     await expect(add('too much')).rejects.toBeInstanceOf(FileFull);
     expect(await file.read()).toEqual(['abcde']);
@@ -169,7 +169,7 @@ describe('AtomicFile: errors', () => {
   });
 
   test('a file above the limit is refused and left unchanged', async () => {
-    const { path, file, add, names } = words({ mostBytes: 5 });
+    const { path, file, add, names } = words({ maxBytes: 5 });
     writeFileSync(path, 'much too large\n.\n');
     await expect(file.read()).rejects.toThrow(`${path} is left alone: no more than 0 MB are kept`);
     await expect(add('a')).rejects.toThrow('left alone');
@@ -231,7 +231,7 @@ test('AtomicFile: the file has the result of all changes in any order', async ()
   const step = fc.record({ word: fc.string({ maxLength: 12, unit: 'grapheme-ascii' }), fails: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-      const { path, file } = words({ mostBytes: 60 });
+      const { path, file } = words({ maxBytes: 60 });
       const made: string[] = [];
       const asked = steps.map(({ word, fails }) => {
         const plain = word.replace(/\s/g, '') || 'x';

@@ -1,7 +1,8 @@
-import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { ifMissing } from '../core/if-missing.ts';
 import { isObject } from '../core/json.ts';
 import { isAlive } from '../core/processes.ts';
 import { Mutex } from '../core/synchronization.ts';
@@ -11,20 +12,23 @@ export interface AtomicFileOptions<Content> {
   /** The content while there is no file. */
   readonly empty: Content;
   /** Largest size to read or write. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** Throws `NewerFile`, or any other error if the file is damaged. */
   readonly decode: (bytes: Buffer) => Content | Promise<Content>;
   readonly encode: (content: Content) => readonly Uint8Array[];
   readonly warn: (sentence: string) => void;
-  readonly now: () => Date;
+  /** Milliseconds since 1970 will do. */
+  readonly now: () => Date | number;
+  /** Its folder is made before the first change, with these rights. */
+  readonly folderMode?: number;
   /** People edit the file: reads and changes reject while it is damaged, and an empty one has no content. */
   readonly leaveDamaged?: boolean;
 }
 
 /** The new content is larger than the limit; nothing was changed. */
 export class FileFull extends Error {
-  constructor(readonly mostBytes: number) {
-    super(`no more than ${Math.floor(mostBytes / 2 ** 20)} MB are kept`);
+  constructor(readonly maxBytes: number) {
+    super(`no more than ${Math.floor(maxBytes / 2 ** 20)} MB are kept`);
   }
 }
 
@@ -36,21 +40,21 @@ class Damaged extends Error {}
  * a later version of Parley is left alone, and reads and changes reject. Before each use the file is read again if another program has changed it.
  */
 export class AtomicFile<Content> {
-  readonly #parts: AtomicFileOptions<Content>;
+  readonly #options: AtomicFileOptions<Content>;
   #content: Content;
   /** Fingerprint of the file that was read; undefined if there was none, null before the first read. */
   #seen: string | undefined | null = null;
   readonly #mutex = new Mutex();
   #cleaned = false;
 
-  constructor(parts: AtomicFileOptions<Content>) {
-    this.#parts = parts;
-    this.#content = parts.empty;
+  constructor(options: AtomicFileOptions<Content>) {
+    this.#options = options;
+    this.#content = options.empty;
   }
 
   read(): Promise<Content> {
     return this.#mutex.run(async () => {
-      const path = await this.#place();
+      const path = await this.#target();
       await this.#removeLeftovers(path);
       try {
         return await this.#refreshed(path, 'report');
@@ -66,20 +70,22 @@ export class AtomicFile<Content> {
    * argument.
    */
   change(next: (content: Content) => Content): Promise<Content> {
+    const { path: named, folderMode } = this.#options;
     return this.#mutex.run(async () => {
-      const path = await this.#place();
+      if (folderMode !== undefined) await mkdir(dirname(named), { recursive: true, mode: folderMode });
+      const path = await this.#target();
       await this.#removeLeftovers(path);
       return withFileLock(path, () => this.#changed(path, next));
     });
   }
 
   async #changed(path: string, next: (content: Content) => Content): Promise<Content> {
-    const { encode, mostBytes } = this.#parts;
+    const { encode, maxBytes } = this.#options;
     const present = await this.#refreshed(path, 'repair');
     const content = next(present);
     if (content === present) return content;
     const chunks = encode(content);
-    if (chunks.reduce((sum, { length }) => sum + length, 0) > mostBytes) throw new FileFull(mostBytes);
+    if (chunks.reduce((sum, { length }) => sum + length, 0) > maxBytes) throw new FileFull(maxBytes);
     await replaceFile(path, chunks);
     this.#content = content;
     this.#seen = await fingerprint(path);
@@ -88,19 +94,19 @@ export class AtomicFile<Content> {
 
   /** A damaged file is repaired only by the holder of the lock. */
   async #refreshed(path: string, damaged: 'repair' | 'report'): Promise<Content> {
-    const found = await fingerprint(path);
-    if (found === this.#seen) return this.#content;
-    this.#content = found === undefined ? this.#parts.empty : await this.#decoded(path, damaged);
+    const present = await fingerprint(path);
+    if (present === this.#seen) return this.#content;
+    this.#content = present === undefined ? this.#options.empty : await this.#decoded(path, damaged);
     // Without the lock a later change may not be taken for the content that was read. A damaged file was renamed.
-    this.#seen = damaged === 'report' ? found : await fingerprint(path);
+    this.#seen = damaged === 'report' ? present : await fingerprint(path);
     return this.#content;
   }
 
   async #decoded(path: string, damaged: 'repair' | 'report'): Promise<Content> {
-    const { mostBytes, decode, empty, leaveDamaged } = this.#parts;
-    const found = await stat(path);
-    if (!found.isFile()) throw new Error(`${path} is no file`);
-    if (found.size > mostBytes) throw new Error(`${path} is left alone: ${new FileFull(mostBytes).message}`);
+    const { maxBytes, decode, empty, leaveDamaged } = this.#options;
+    const facts = await stat(path);
+    if (!facts.isFile()) throw new Error(`${path} is no file`);
+    if (facts.size > maxBytes) throw new Error(`${path} is left alone: ${new FileFull(maxBytes).message}`);
     const bytes = await readFile(path);
     const wasRead = this.#seen !== null && this.#seen !== undefined;
     try {
@@ -115,15 +121,15 @@ export class AtomicFile<Content> {
       if (damaged === 'report') throw new Damaged();
       await this.#putAside(path, error, wasRead ? 'its last content is written again' : 'a new one is begun');
       if (!wasRead) return empty;
-      await replaceFile(path, this.#parts.encode(this.#content));
+      await replaceFile(path, this.#options.encode(this.#content));
       return this.#content;
     }
   }
 
   async #putAside(path: string, error: unknown, next: string): Promise<void> {
-    const { warn, now } = this.#parts;
+    const { warn, now } = this.#options;
     const reason = reasonOf(error);
-    const aside = await freeName(`${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`);
+    const aside = await freeName(`${path}.damaged-${new Date(now()).toISOString().replace(/[:.]/g, '-')}`);
     await rename(path, aside);
     warn(`${path} is damaged (${reason}). It is kept as ${aside}, and ${next}.`);
   }
@@ -141,8 +147,8 @@ export class AtomicFile<Content> {
   }
 
   /** The target of a link is read and replaced, not the link. */
-  #place(): Promise<string> {
-    return realpath(this.#parts.path).catch(() => this.#parts.path);
+  #target(): Promise<string> {
+    return realpath(this.#options.path).catch(() => this.#options.path);
   }
 }
 
@@ -167,21 +173,30 @@ export function versionedJson<Content>(
   };
 }
 
-/** What changes with the file; undefined if there is none. */
-export async function fingerprint(path: string): Promise<string | undefined> {
-  try {
-    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
-    return `${ino} ${size} ${mtimeNs}`;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+/** The form of a file with one list, all of whose entries are valid. */
+export function versionedList<Entry>(
+  name: string,
+  isValid: (value: unknown) => value is Entry,
+  fault = `it has no list of ${name}`,
+) {
+  const read = ({ [name]: list }: Readonly<Record<string, unknown>>): readonly Entry[] => {
+    if (!Array.isArray(list) || !list.every(isValid)) throw new Error(fault);
+    return list;
+  };
+  const empty: readonly Entry[] = [];
+  return { empty, ...versionedJson(read, (list) => ({ [name]: list })) };
 }
 
-async function freeName(wanted: string): Promise<string> {
+/** What changes with the file; undefined if there is none. */
+export async function fingerprint(path: string): Promise<string | undefined> {
+  const facts = await stat(path, { bigint: true }).catch(ifMissing(undefined));
+  return facts && `${facts.ino} ${facts.size} ${facts.mtimeNs}`;
+}
+
+async function freeName(name: string): Promise<string> {
   for (let count = 1; ; count++) {
-    const name = count === 1 ? wanted : `${wanted}-${count}`;
-    if ((await fingerprint(name)) === undefined) return name;
+    const next = count === 1 ? name : `${name}-${count}`;
+    if ((await fingerprint(next)) === undefined) return next;
   }
 }
 

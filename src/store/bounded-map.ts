@@ -12,7 +12,7 @@ export class BoundedMap<Value> {
   #bytes = 0;
 
   constructor(
-    private readonly most: { readonly entries: number; readonly bytes: number },
+    private readonly limits: { readonly entries: number; readonly bytes: number },
     private readonly onRemoved: (value: Value) => void = () => undefined,
   ) {}
 
@@ -46,7 +46,7 @@ export class BoundedMap<Value> {
     this.delete(key);
     this.#entries.set(key, { value, bytes, owner });
     this.#bytes += bytes;
-    while (this.size > 1 && (this.size > this.most.entries || this.#bytes > this.most.bytes)) {
+    while (this.size > 1 && (this.size > this.limits.entries || this.#bytes > this.limits.bytes)) {
       this.delete(this.#keyToDrop(key, owner));
     }
   }
@@ -64,9 +64,9 @@ export class BoundedMap<Value> {
     for (const [key] of this.entriesOf(owner)) this.delete(key);
   }
 
-  /** Own entries first where others have less; if there is only the newest, it takes from others all the same. */
+  /** Own entries first where others have less; an owner whose only entry is the newest takes from others. */
   #keyToDrop(newest: string, newcomer: Owner): string {
-    const counted = this.size > this.most.entries;
+    const counted = this.size > this.limits.entries;
     const entries = [...this.#entries].map(([key, { bytes, owner }]) => {
       return { key, owner, size: counted ? 1 : bytes, droppable: key !== newest };
     });

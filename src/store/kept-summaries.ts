@@ -1,13 +1,12 @@
 import { heapShare } from '../core/memory.ts';
 import type { Owner } from '../core/owner.ts';
+import type { Clock } from '../core/timers.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { SavedSummaries, SavedSummary } from './state-files.ts';
 
-interface KeptSummariesOptions {
+interface KeptSummariesOptions extends Pick<Clock, 'now'> {
   /** Missing keeps them in memory only. */
   readonly file?: Pick<SavedSummaries, 'read' | 'write'> | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly limits?: { readonly entries: number; readonly bytes: number; readonly fileBytes: number };
 }
 
@@ -62,10 +61,10 @@ export class KeptSummaries<Message extends object> {
 
   async #get(owner: Owner, key: string): Promise<readonly Message[] | undefined> {
     await this.#open();
-    const found = this.#entries.get(`${owner}\n${key}`);
+    const summary = this.#entries.get(`${owner}\n${key}`);
     // The moment of its last use is saved with the next change.
-    if (found) this.#add({ ...found, usedAt: this.#options.now() });
-    return found?.messages as readonly Message[] | undefined;
+    if (summary) this.#add({ ...summary, usedAt: this.#options.now() });
+    return summary?.messages as readonly Message[] | undefined;
   }
 
   #set(owner: Owner, key: string, messages: readonly Message[]): void {

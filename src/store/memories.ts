@@ -1,7 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { hasMembers } from '../core/json.ts';
 import {
   type Embed,
   type Memory,
@@ -11,7 +9,7 @@ import {
   type NewMemory,
 } from '../core/memories.ts';
 import { unit } from '../core/vectors.ts';
-import { AtomicFile, type AtomicFileOptions, FileFull, versionedJson } from './atomic-file.ts';
+import { AtomicFile, type AtomicFileOptions, FileFull, versionedList } from './atomic-file.ts';
 
 export interface MemoryStoreOptions extends Pick<AtomicFileOptions<readonly Memory[]>, 'path' | 'warn' | 'now'> {
   readonly newId: () => string;
@@ -39,8 +37,8 @@ export class MemoryStore implements MemoryLibrary {
     this.#options = options;
     this.#limits = limits;
     this.#file = new AtomicFile<readonly Memory[]>({
-      ...{ path, warn, now, mostBytes: limits.bytes, empty: [] },
-      ...versionedJson(readMemories, (memories) => ({ memories })),
+      ...{ path, warn, now, maxBytes: limits.bytes, folderMode: 0o700 },
+      ...versionedList('memories', isMemory, 'it holds no memories'),
     });
   }
 
@@ -50,9 +48,10 @@ export class MemoryStore implements MemoryLibrary {
   }
 
   async add({ text, character, pinned = false }: NewMemory): Promise<Memory> {
-    const words = checkedText(text);
-    const own = { text: words, ...(character !== undefined && { character }) };
-    const isSame = (memory: Memory): boolean => memory.character === character && normal(memory.text) === normal(words);
+    const checked = checkedText(text);
+    const own = { text: checked, ...(character !== undefined && { character }) };
+    const isSame = (memory: Memory): boolean =>
+      memory.character === character && normal(memory.text) === normal(checked);
     const memories = await this.#changed((present) => {
       if (present.some(isSame)) return present;
       if (present.length >= this.#limits.memories) throw this.#full();
@@ -63,7 +62,7 @@ export class MemoryStore implements MemoryLibrary {
   }
 
   async change(id: string, { text, character, pinned }: Parameters<MemoryLibrary['change']>[1]) {
-    const words = text === undefined ? undefined : checkedText(text);
+    const checked = text === undefined ? undefined : checkedText(text);
     const memories = await this.#changed((present) =>
       present.map((memory) => {
         if (memory.id !== id) return memory;
@@ -72,7 +71,7 @@ export class MemoryStore implements MemoryLibrary {
         return {
           ...rest,
           ...(next !== undefined && { character: next }),
-          ...(words !== undefined && { text: words }),
+          ...(checked !== undefined && { text: checked }),
           pinned: pinned ?? memory.pinned,
           changedAt: this.#seconds(),
         };
@@ -125,7 +124,6 @@ export class MemoryStore implements MemoryLibrary {
 
   async #changed(next: (present: readonly Memory[]) => readonly Memory[]): Promise<readonly Memory[]> {
     try {
-      await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
       return await this.#file.change(next);
     } catch (error) {
       throw error instanceof FileFull ? this.#full() : error;
@@ -138,7 +136,7 @@ export class MemoryStore implements MemoryLibrary {
   }
 
   #seconds(): number {
-    return Math.floor(this.#options.now().getTime() / 1000);
+    return Math.floor(Number(this.#options.now()) / 1000);
   }
 }
 
@@ -177,21 +175,9 @@ function wordsOf(text: string): readonly string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3);
 }
 
-function readMemories({ memories }: Readonly<Record<string, unknown>>): readonly Memory[] {
-  if (!Array.isArray(memories) || !memories.every(isMemory)) throw new Error('it holds no memories');
-  return memories;
-}
-
 function isMemory(value: unknown): value is Memory {
-  if (!isObject(value)) return false;
-  const { id, text, character, pinned, createdAt, changedAt } = value;
-  const isTime = (time: unknown): boolean => Number.isSafeInteger(time);
-  return (
-    typeof id === 'string' &&
-    typeof text === 'string' &&
-    (character === undefined || typeof character === 'string') &&
-    typeof pinned === 'boolean' &&
-    isTime(createdAt) &&
-    isTime(changedAt)
-  );
+  return hasMembers(value, {
+    ...{ id: 'string', text: 'string', character: 'string?', pinned: 'boolean' },
+    ...{ createdAt: 'integer', changedAt: 'integer' },
+  });
 }

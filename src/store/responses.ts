@@ -43,8 +43,8 @@ export class ResponseStore {
   readonly #responses: BoundedMap<Entry>;
   readonly #items = new Map<string, { readonly response: string; readonly item: StoredItem }>();
 
-  constructor(private readonly most = { responses: 500, bytes: heapShare(128 * 2 ** 20) }) {
-    this.#responses = new BoundedMap({ entries: most.responses, bytes: most.bytes }, ({ owner, stored }) => {
+  constructor(private readonly limits = { responses: 500, bytes: heapShare(128 * 2 ** 20) }) {
+    this.#responses = new BoundedMap({ entries: limits.responses, bytes: limits.bytes }, ({ owner, stored }) => {
       for (const { id } of [...stored.input, ...stored.output]) {
         const key = keyOf(owner, id);
         if (this.#items.get(key)?.response === stored.id) this.#items.delete(key);
@@ -77,7 +77,7 @@ export class ResponseStore {
   #put(owner: Owner, stored: StoredResponse): boolean {
     // The length as JSON approximates the memory: the texts are what is large.
     const bytes = Buffer.byteLength(JSON.stringify(stored));
-    if (bytes > this.most.bytes || this.most.responses < 1) return false;
+    if (bytes > this.limits.bytes || this.limits.responses < 1) return false;
     this.#responses.set(keyOf(owner, stored.id), { owner, stored }, bytes, owner);
     for (const item of [...stored.input, ...stored.output]) {
       this.#items.set(keyOf(owner, item.id), { response: stored.id, item });

@@ -5,12 +5,12 @@ import { expect, test } from 'vitest';
 import { inSlices } from '../core/slices.ts';
 import { anyCharacter } from '../core/testing/any-character.ts';
 import { FileFull } from './atomic-file.ts';
-import { jsonBytes, SaveSlots, type SaveSlotsParts, StoryTooLong, slotCount } from './save-slots.ts';
+import { jsonBytes, SaveSlots, type SaveSlotsOptions, StoryTooLong, slotCount } from './save-slots.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
-function slotsIn(own: Partial<SaveSlotsParts> = {}) {
+function slotsIn(own: Partial<SaveSlotsOptions> = {}) {
   const path = own.path ?? join(freshFolder(), 'saves.jsondb');
   const warnings: string[] = [];
   const slots = new SaveSlots({

@@ -11,9 +11,9 @@ interface SavedStory {
 
 export const slotCount = 12;
 /** Of one story. */
-const mostCharacters = 10 * 2 ** 20;
+const maxCharacters = 10 * 2 ** 20;
 /** Twice the size of full slots without escapes. */
-const mostBytes = 256 * 2 ** 20;
+const maxBytes = 256 * 2 ** 20;
 
 export class StoryTooLong extends Error {}
 
@@ -26,7 +26,7 @@ interface Slot {
 /** By key. Entries of other programs under other keys are preserved. */
 type Slots = ReadonlyMap<string, Slot>;
 
-export interface SaveSlotsParts extends Pick<AtomicFileOptions<Slots>, 'path' | 'warn' | 'now'> {
+export interface SaveSlotsOptions extends Pick<AtomicFileOptions<Slots>, 'path' | 'warn' | 'now'> {
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
   readonly limits?: { readonly characters: number; readonly bytes: number };
 }
@@ -34,13 +34,13 @@ export interface SaveSlotsParts extends Pick<AtomicFileOptions<Slots>, 'path' | 
 /** Stories of clients in a file that KoboldCpp reads and writes too: an object of slots by number. */
 export class SaveSlots {
   readonly #file: AtomicFile<Slots>;
-  readonly #mostCharacters: number;
+  readonly #maxCharacters: number;
 
-  constructor({ parse, limits = { characters: mostCharacters, bytes: mostBytes }, ...parts }: SaveSlotsParts) {
-    this.#mostCharacters = limits.characters;
+  constructor({ parse, limits = { characters: maxCharacters, bytes: maxBytes }, ...options }: SaveSlotsOptions) {
+    this.#maxCharacters = limits.characters;
     this.#file = new AtomicFile<Slots>({
-      ...parts,
-      mostBytes: limits.bytes,
+      ...options,
+      maxBytes: limits.bytes,
       empty: new Map(),
       decode: async (bytes) => inSlices(decoded(await parse(bytes))),
       encode: encoded,
@@ -63,7 +63,7 @@ export class SaveSlots {
   async save(slot: number, story: SavedStory): Promise<void> {
     const { title, format, data } = story;
     if (!isSlot(slot)) throw new RangeError(`There is no slot ${slot}.`);
-    if (title.length + format.length + data.length > this.#mostCharacters) throw new StoryTooLong();
+    if (title.length + format.length + data.length > this.#maxCharacters) throw new StoryTooLong();
     const saved = await inSlices(slotOf(story));
     await this.#file.change((slots) => new Map(slots).set(String(slot), saved));
   }
@@ -98,8 +98,8 @@ function* decoded(file: Readonly<Record<string, unknown>>): Sliced<Slots> {
 
 function storyIn(value: unknown, key: string): SavedStory {
   const text = (name: string): string => {
-    const found = (value as Record<string, unknown>)[name] ?? '';
-    if (typeof found === 'string') return found;
+    const member = (value as Record<string, unknown>)[name] ?? '';
+    if (typeof member === 'string') return member;
     throw new Error(`${name} of slot ${key} is no text`);
   };
   if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`slot ${key} holds no story`);

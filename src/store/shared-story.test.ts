@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { StoryTooLong } from './save-slots.ts';
-import { SharedStory, type SharedStoryParts } from './shared-story.ts';
+import { SharedStory, type SharedStoryOptions } from './shared-story.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
-function storyIn(own: Partial<SharedStoryParts> = {}) {
+function storyIn(own: Partial<SharedStoryOptions> = {}) {
   const path = own.path ?? join(freshFolder(), 'story.json');
   const warnings: string[] = [];
   const clock = { ms: 1000 };

@@ -22,15 +22,15 @@ interface KeptTurn extends StoryTurn {
 }
 
 const beginning: KeptTurn = { story: '', format: '', major: 1, minor: 1, json: Buffer.from('""') };
-const mostCharacters = 3 * 2 ** 20;
+const maxCharacters = 3 * 2 ** 20;
 /** With every character escaped. */
-const mostBytes = 20 * 2 ** 20;
+const maxBytes = 20 * 2 ** 20;
 
 /** How long a busy report is valid. */
 const busyMs = 6000;
-const mostSenders = 1000;
+const maxSenders = 1000;
 
-export interface SharedStoryParts extends Pick<AtomicFileOptions<KeptTurn>, 'path' | 'warn' | 'now'> {
+export interface SharedStoryOptions extends Pick<AtomicFileOptions<KeptTurn>, 'path' | 'warn' | 'now'> {
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
@@ -44,12 +44,12 @@ export class SharedStory {
   /** Time of the last busy report by sender, latest last. */
   readonly #senders = new Map<string, number>();
 
-  constructor({ parse, clock, limits, ...parts }: SharedStoryParts) {
+  constructor({ parse, clock, limits, ...options }: SharedStoryOptions) {
     this.#clock = clock;
-    this.#limits = limits ?? { characters: mostCharacters, senders: mostSenders };
+    this.#limits = limits ?? { characters: maxCharacters, senders: maxSenders };
     this.#file = new AtomicFile<KeptTurn>({
-      ...parts,
-      mostBytes,
+      ...options,
+      maxBytes,
       empty: beginning,
       decode: async (bytes) => {
         const content = await parse(bytes);

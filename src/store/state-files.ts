@@ -1,28 +1,26 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../core/json.ts';
+import { hasMembers, isObject } from '../core/json.ts';
 import type { SavedDownload } from '../core/model-downloads.ts';
 import type { Owner } from '../core/owner.ts';
-import { AtomicFile, type AtomicFileOptions, versionedJson } from './atomic-file.ts';
+import { AtomicFile, type AtomicFileOptions, versionedJson, versionedList } from './atomic-file.ts';
 
-type Place = Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>;
+type Location = Pick<AtomicFileOptions<unknown>, 'path' | 'warn' | 'now'>;
 
 interface StateForm<Content> extends Pick<AtomicFileOptions<Content>, 'empty' | 'decode' | 'encode'> {
   /** What it is to remember, for warnings. */
   readonly what: string;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
-/** What the next run of a server is to know, in a file. One that cannot be used is a warning: it must not keep the server from starting. */
+/** State for the next start of a server, in a file. One that cannot be used is a warning: it must not keep the server from starting. */
 class StateFile<Content> {
   readonly #file: AtomicFile<Content>;
 
   constructor(
-    private readonly place: Place,
+    private readonly location: Location,
     private readonly form: StateForm<Content>,
   ) {
-    this.#file = new AtomicFile<Content>({ mostBytes: 2 ** 20, ...place, ...form });
+    this.#file = new AtomicFile<Content>({ maxBytes: 2 ** 20, folderMode: 0o777, ...location, ...form });
   }
 
   read(): Promise<Content> {
@@ -31,7 +29,6 @@ class StateFile<Content> {
 
   async write(content: Content): Promise<void> {
     try {
-      await mkdir(dirname(this.place.path), { recursive: true });
       await this.#file.change((present) => (isDeepStrictEqual(present, content) ? present : content));
     } catch (error) {
       this.#unusable(error as Error);
@@ -39,7 +36,7 @@ class StateFile<Content> {
   }
 
   #unusable({ message }: Error): Content {
-    this.place.warn(`${this.form.what} cannot be remembered in ${this.place.path}: ${message}.`);
+    this.location.warn(`${this.form.what} cannot be remembered in ${this.location.path}: ${message}.`);
     return this.form.empty;
   }
 }
@@ -54,12 +51,9 @@ export interface ModelChoice {
 
 /** The choice that the next start of the server repeats; without a file it is the model of the command line. */
 export class LastModel extends StateFile<ModelChoice | undefined> {
-  constructor(place: Place) {
-    super(place, {
-      what: 'The model that is in use',
-      empty: undefined,
-      ...versionedJson(choiceIn, (choice) => choice),
-    });
+  constructor(location: Location) {
+    const form = versionedJson(choiceIn, (choice) => choice);
+    super(location, { what: 'The model that is in use', empty: undefined, ...form });
   }
 }
 
@@ -72,28 +66,16 @@ function choiceIn({ option, base, loads }: Readonly<Record<string, unknown>>): M
 
 /** The unfinished downloads of a server. */
 export class SavedDownloads extends StateFile<readonly SavedDownload[]> {
-  constructor(place: Place) {
-    const form = versionedJson(downloadsIn, (downloads) => ({ downloads }));
-    super(place, { what: 'Unfinished downloads', empty: [], ...form });
+  constructor(location: Location) {
+    super(location, { what: 'Unfinished downloads', ...versionedList('downloads', isSavedDownload) });
   }
 }
 
-function downloadsIn({ downloads }: Readonly<Record<string, unknown>>): readonly SavedDownload[] {
-  if (!Array.isArray(downloads) || !downloads.every(isSaved)) throw new Error('it has no list of downloads');
-  return downloads;
-}
-
-function isSaved(value: unknown): value is SavedDownload {
-  if (!isObject(value)) return false;
-  const { model, state, files, done, total, reason } = value;
+function isSavedDownload(value: unknown): value is SavedDownload {
   return (
-    typeof model === 'string' &&
-    ['running', 'waiting', 'stopped', 'failed'].includes(String(state)) &&
-    Array.isArray(files) &&
-    files.every((file) => typeof file === 'string') &&
-    typeof done === 'number' &&
-    (total === undefined || typeof total === 'number') &&
-    (reason === undefined || typeof reason === 'string')
+    hasMembers(value, { model: 'string', files: 'list', done: 'number', total: 'number?', reason: 'string?' }) &&
+    ['running', 'waiting', 'stopped', 'failed'].includes(String(value.state)) &&
+    (value.files as unknown[]).every((file) => typeof file === 'string')
   );
 }
 
@@ -108,26 +90,19 @@ export interface SavedSummary {
 
 /** The summaries of `--contextoverflow compact`, the least recently used first. */
 export class SavedSummaries extends StateFile<readonly SavedSummary[]> {
-  constructor(place: Place) {
-    const form = versionedJson(summariesIn, (summaries) => ({ summaries }));
-    super(place, { what: 'Summaries of conversations', empty: [], mostBytes: 8 * 2 ** 20, ...form });
+  constructor(location: Location) {
+    const form = versionedList('summaries', isSummary);
+    super(location, { what: 'Summaries of conversations', maxBytes: 8 * 2 ** 20, ...form });
   }
 }
 
-function summariesIn({ summaries }: Readonly<Record<string, unknown>>): readonly SavedSummary[] {
-  if (!Array.isArray(summaries) || !summaries.every(isSummary)) throw new Error('it has no list of summaries');
-  return summaries;
-}
-
 function isSummary(value: unknown): value is SavedSummary {
-  if (!isObject(value)) return false;
-  const { owner, key, usedAt, messages } = value;
-  const isNamed = typeof owner === 'string' && typeof key === 'string' && typeof usedAt === 'number';
-  return isNamed && Array.isArray(messages) && messages.every(isMessage);
+  const members = { owner: 'string', key: 'string', usedAt: 'number', messages: 'list' } as const;
+  return hasMembers(value, members) && (value.messages as unknown[]).every(isMessage);
 }
 
 function isMessage(value: unknown): boolean {
-  if (!isObject(value) || typeof value.role !== 'string' || !Array.isArray(value.content)) return false;
+  if (!hasMembers(value, { role: 'string', content: 'list' })) return false;
   const calls = value.toolCalls ?? [];
-  return value.content.every(isObject) && Array.isArray(calls) && calls.every(isObject);
+  return (value.content as unknown[]).every(isObject) && Array.isArray(calls) && calls.every(isObject);
 }

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
 import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
+import { ifMissing } from '../core/if-missing.ts';
 import { isObject } from '../core/json.ts';
 import type { Owner } from '../core/owner.ts';
 import { isAlive } from '../core/processes.ts';
 import type { FileLibrary, FilePurpose, NewStoredFile, StoredFile } from '../core/stored-files.ts';
 import { Mutex } from '../core/synchronization.ts';
+import type { Clock } from '../core/timers.ts';
 import { replaceFile } from './atomic-file.ts';
 import { extensionOf, mimeOf } from './mime-types.ts';
 
@@ -18,15 +20,13 @@ interface FileLimits {
   readonly allBytes: number;
 }
 
-export interface StoredFilesOptions {
+export interface StoredFilesOptions extends Pick<Clock, 'now'> {
   readonly folder: string;
   /** Is written into the folder. */
   readonly owner: Owner;
   readonly limits: FileLimits;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly warn: (sentence: string) => void;
-  /** What is stored beside the files and counts against the limit of all. */
+  /** Other stored bytes of the owner, which count against the limit of all files. */
   readonly otherBytes?: () => Promise<number>;
   /** Called for each file that was deleted or has expired. */
   readonly forgotten?: (id: string) => Promise<void>;
@@ -64,7 +64,7 @@ export class StoredFiles implements FileLibrary {
   }
 
   async list(): Promise<readonly StoredFile[]> {
-    const names = await readdir(this.#options.folder).catch(noFolder);
+    const names = await readdir(this.#options.folder).catch(ifMissing([]));
     const present = new Set(names.flatMap((name) => headNames.exec(name)?.[1] ?? []));
     for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
     const files: StoredFile[] = [];
@@ -86,8 +86,9 @@ export class StoredFiles implements FileLibrary {
     signal: AbortSignal,
   ): Promise<StoredFile> {
     const own = id ?? this.newId();
-    const fileBytes = this.#maxBytes(file);
-    await this.#makeFolder();
+    const { limits, folder, owner } = this.#options;
+    const fileBytes = isLimited(file) ? limits.fileBytes : Number.POSITIVE_INFINITY;
+    await makeOwnerFolder(folder, owner);
     const part = this.#partOf(own);
     // A killed process may have had the same number.
     await rm(part, { force: true });
@@ -115,10 +116,10 @@ export class StoredFiles implements FileLibrary {
 
   async move({ id, ...file }: NewStoredFile, path: string): Promise<StoredFile> {
     const own = id ?? this.newId();
-    const { fileBytes } = this.#options.limits;
+    const { limits, folder, owner } = this.#options;
     const { size } = await stat(path);
-    if (size > fileBytes) throw new AppError('file-too-large', { limitMegabytes: megabytes(fileBytes) });
-    await this.#makeFolder();
+    if (size > limits.fileBytes) throw new AppError('file-too-large', { limitMegabytes: megabytes(limits.fileBytes) });
+    await makeOwnerFolder(folder, owner);
     const part = this.#partOf(own);
     try {
       await moveFile(path, part);
@@ -145,7 +146,7 @@ export class StoredFiles implements FileLibrary {
     return own !== undefined && (await this.#current(own)) !== undefined && this.#remove(own);
   }
 
-  /** Throws `storage-full` if so many more bytes are too many. */
+  /** Throws `storage-full` if these bytes exceed the limit. */
   async refuseBeyond(bytes: number): Promise<void> {
     const { limits, otherBytes } = this.#options;
     const used = (await this.list()).reduce((sum, file) => sum + file.bytes, (await otherBytes?.()) ?? 0);
@@ -157,7 +158,7 @@ export class StoredFiles implements FileLibrary {
   async clean(): Promise<void> {
     await this.list();
     const { folder, now } = this.#options;
-    for (const name of await readdir(folder).catch(noFolder)) {
+    for (const name of await readdir(folder).catch(ifMissing([]))) {
       const id = contentNames.exec(name)?.[1];
       const writer = Number(partNames.exec(name)?.[1] ?? 0);
       if (id === undefined && (writer === 0 || (writer !== process.pid && isAlive(writer)))) continue;
@@ -176,15 +177,8 @@ export class StoredFiles implements FileLibrary {
       if (isLimited(file)) await this.refuseBeyond(bytes);
       const { name, purpose, mime = mimeOf(name), expiresAt } = file;
       const createdAt = Math.floor(this.#options.now() / 1000);
-      const stored: StoredFile = {
-        id,
-        name,
-        mime,
-        purpose,
-        bytes,
-        createdAt,
-        ...(expiresAt !== undefined && { expiresAt }),
-      };
+      const expiry = expiresAt !== undefined && { expiresAt };
+      const stored: StoredFile = { id, name, mime, purpose, bytes, createdAt, ...expiry };
       await rename(part, this.#contentPath(id));
       try {
         await replaceFile(this.#headPath(id), [Buffer.from(`${JSON.stringify(headOf(stored))}\n`)]);
@@ -230,25 +224,12 @@ export class StoredFiles implements FileLibrary {
 
   async #remove(id: string): Promise<boolean> {
     const { forgotten } = this.#options;
-    const removed = await rm(this.#headPath(id)).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return false;
-        throw error;
-      },
-    );
+    const isThere = rm(this.#headPath(id)).then(() => true);
+    const removed = await isThere.catch(ifMissing(false));
     this.#known.delete(id);
     await rm(this.#contentPath(id), { force: true });
     if (removed) await forgotten?.(id);
     return removed;
-  }
-
-  #maxBytes(file: Pick<NewStoredFile, 'purpose'>): number {
-    return isLimited(file) ? this.#options.limits.fileBytes : Number.POSITIVE_INFINITY;
-  }
-
-  async #makeFolder(): Promise<void> {
-    await makeOwnerFolder(this.#options.folder, this.#options.owner);
   }
 
   #partOf(id: string): string {
@@ -326,14 +307,9 @@ export async function moveFile(from: string, to: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-export function noFolder(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
-}
-
 const megabytes = (bytes: number): number => Math.floor(bytes / 2 ** 20);
 
-const longestName = 255;
+const maxNameLength = 255;
 
 /**
  * The name of a file without folders, control characters and halves of characters, which could end a line of a header or of a console; undefined for one
@@ -341,6 +317,6 @@ const longestName = 255;
  */
 export function plainFileName(name: string, mime = 'application/octet-stream'): string | undefined {
   const last = (name.split(/[/\\]/).at(-1) ?? '').replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, '').trim();
-  if (last.length > longestName) return undefined;
+  if (last.length > maxNameLength) return undefined;
   return last === '' || last === '.' || last === '..' ? `unnamed${extensionOf(mime)}` : last;
 }

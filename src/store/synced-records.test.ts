@@ -2,12 +2,18 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RecordTooLong, recordName, SyncedRecords, type SyncedRecordsParts, TooManyRecords } from './synced-records.ts';
+import {
+  RecordTooLong,
+  recordName,
+  SyncedRecords,
+  type SyncedRecordsOptions,
+  TooManyRecords,
+} from './synced-records.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
-function recordsIn(own: Partial<SyncedRecordsParts> = {}) {
+function recordsIn(own: Partial<SyncedRecordsOptions> = {}) {
   const folder = own.folder ?? freshFolder();
   const records = new SyncedRecords({ folder, parse: async (bytes) => JSON.parse(bytes.toString()), ...own });
   const load = async (id: string) => {

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from '../core/file-lock.ts';
 import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { ifMissing } from '../core/if-missing.ts';
 import { inSlices } from '../core/slices.ts';
 import { Mutex } from '../core/synchronization.ts';
 import { replaceFile } from './atomic-file.ts';
@@ -32,7 +33,7 @@ interface SavedRecord {
 export class TooManyRecords extends Error {}
 export class RecordTooLong extends Error {}
 
-export interface SyncedRecordsParts {
+export interface SyncedRecordsOptions {
   readonly folder: string;
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
   readonly limits?: { readonly records: number; readonly characters: number };
@@ -47,13 +48,13 @@ const fileNames = /^([a-z]+)\.([a-z0-9]{1,64})\.([1-9]\d{0,14})\.(json|deleted)$
  * deleted record leaves an empty file, so that other browsers delete it too; the oldest of these are removed beyond the limit.
  */
 export class SyncedRecords {
-  readonly #parts: SyncedRecordsParts;
-  readonly #limits: { readonly records: number; readonly characters: number };
+  readonly #options: SyncedRecordsOptions;
+  readonly #limits: NonNullable<SyncedRecordsOptions['limits']>;
   readonly #mutex = new Mutex();
 
-  constructor(parts: SyncedRecordsParts) {
-    this.#parts = parts;
-    this.#limits = parts.limits ?? { records: 20_000, characters: 32 * 2 ** 20 };
+  constructor(options: SyncedRecordsOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? { records: 20_000, characters: 32 * 2 ** 20 };
   }
 
   /** The records that changed after a revision, and the last revision. */
@@ -67,14 +68,11 @@ export class SyncedRecords {
     const head = (await this.#heads()).get(keyOf(name));
     if (!head || head.deleted) return undefined;
     const path = this.#path(head);
-    const json = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const json = await readFile(path).catch(ifMissing(undefined));
     // A later revision has replaced it meanwhile.
     if (!json) return this.load(name);
     try {
-      checkVersion(await this.#parts.parse(json));
+      checkVersion(await this.#options.parse(json));
     } catch (error) {
       if (error instanceof NewerFile) throw new Error(`${path} is left alone: ${error.message}`, { cause: error });
       throw new Error(`${path} is damaged`, { cause: error });
@@ -92,15 +90,15 @@ export class SyncedRecords {
       data === undefined
         ? []
         : [Buffer.from(`{"${versionKey}":1,"data":`), ...(await inSlices(jsonBytes(data))), Buffer.from('}\n')];
-    await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 });
-    // Within this process in the order of the calls; the lock keeps none.
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    // Within this process in the order of the calls, which the lock does not keep.
     return this.#locked(async () => {
       const heads = await this.#heads();
       const stored = heads.get(keyOf(name));
       if ((stored?.revision ?? 0) !== base) return { saved: false, revision: stored?.revision ?? 0 };
-      const kept = [...heads.values()].filter(({ deleted }) => !deleted).length;
+      const count = [...heads.values()].filter(({ deleted }) => !deleted).length;
       const adds = data !== undefined && (!stored || stored.deleted);
-      if (adds && kept >= this.#limits.records) throw new TooManyRecords();
+      if (adds && count >= this.#limits.records) throw new TooManyRecords();
       const head = { ...name, revision: lastRevision([...heads.values()]) + 1, deleted: data === undefined };
       await replaceFile(this.#path(head), chunks);
       if (stored) await rm(this.#path(stored), { force: true });
@@ -113,11 +111,7 @@ export class SyncedRecords {
   /** By kind and id. Older revisions that a crash has left are ignored. */
   async #heads(): Promise<Map<string, RecordHead>> {
     const heads = new Map<string, RecordHead>();
-    const names = await readdir(this.#parts.folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    for (const name of names) {
+    for (const name of await readdir(this.#options.folder).catch(ifMissing([]))) {
       const [, kind, id = '', revision, end] = fileNames.exec(name) ?? [];
       if (!isKind(kind)) continue;
       const head = { kind, id, revision: Number(revision), deleted: end === 'deleted' };
@@ -127,11 +121,11 @@ export class SyncedRecords {
   }
 
   #path({ kind, id, revision, deleted }: RecordHead): string {
-    return join(this.#parts.folder, `${kind}.${id}.${revision}.${deleted ? 'deleted' : 'json'}`);
+    return join(this.#options.folder, `${kind}.${id}.${revision}.${deleted ? 'deleted' : 'json'}`);
   }
 
   #locked<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#mutex.run(() => withFileLock(join(this.#parts.folder, 'records'), work));
+    return this.#mutex.run(() => withFileLock(join(this.#options.folder, 'records'), work));
   }
 }
 
@@ -149,9 +143,9 @@ function keyOf({ kind, id }: RecordName): string {
 }
 
 /** The oldest of the deleted records beyond a number; their revisions are lower than that of any that stays. */
-function deletedBeyond(most: number, heads: readonly RecordHead[]): readonly RecordHead[] {
+function deletedBeyond(max: number, heads: readonly RecordHead[]): readonly RecordHead[] {
   const deleted = heads.filter((head) => head.deleted).sort((one, other) => other.revision - one.revision);
-  return deleted.slice(most);
+  return deleted.slice(max);
 }
 
 function lastRevision(heads: readonly RecordHead[]): number {

@@ -5,22 +5,22 @@ import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { checkVersion, versionKey } from '../core/file-version.ts';
 import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
+import { ifMissing } from '../core/if-missing.ts';
 import { isObject } from '../core/json.ts';
 import type { FileLibrary, FilePurpose, NewUpload, Upload, UploadLibrary } from '../core/stored-files.ts';
 import { Mutex } from '../core/synchronization.ts';
+import type { Clock } from '../core/timers.ts';
 import { replaceFile } from './atomic-file.ts';
-import { filePurposes, moveFile, noFolder } from './stored-files.ts';
+import { filePurposes, moveFile } from './stored-files.ts';
 
-interface UploadsOptions {
+interface UploadsOptions extends Pick<Clock, 'now'> {
   readonly folder: string;
   /** Where complete uploads go. */
   readonly files: FileLibrary & { refuseBeyond(bytes: number): Promise<void> };
   readonly fileBytes: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
-/** What is stored of an upload; its parts are files beside it. */
+/** The stored facts of an upload; its parts are files in the same folder. */
 interface Head extends NewUpload {
   readonly id: string;
   readonly status: Exclude<Upload['status'], 'expired'>;
@@ -32,7 +32,7 @@ interface Head extends NewUpload {
 const uploadIds = new RegExp(`^upload_${orderedIdPattern}$`);
 const partIds = new RegExp(`^part_${orderedIdPattern}$`);
 const lifetimeSeconds = 60 * 60;
-/** So long after its end an upload can still be asked for. */
+/** How long after its end an upload can still be requested. */
 const memorySeconds = 24 * 60 * 60;
 const maxUploads = 100;
 const maxParts = 10_000;
@@ -61,15 +61,10 @@ export class Uploads implements UploadLibrary {
           field: 'bytes',
           expected: `sent later: ${maxUploads} uploads are pending`,
         });
-      const head: Head = {
-        ...upload,
-        id: this.#ids.next('upload_'),
-        status: 'pending',
-        createdAt: this.#seconds(),
-      };
+      const head: Head = { ...upload, id: this.#ids.next('upload_'), status: 'pending', createdAt: this.#seconds() };
       await mkdir(this.#folderOf(head.id), { recursive: true, mode: 0o700 });
       await this.#write(head);
-      return this.#shown(head);
+      return this.#uploadOf(head);
     });
   }
 
@@ -104,20 +99,18 @@ export class Uploads implements UploadLibrary {
       const { name, purpose, mime, fileSeconds } = head;
       const expiresAt = fileSeconds === undefined ? {} : { expiresAt: this.#seconds() + fileSeconds };
       const file = await files.add({ name, purpose, mime, ...expiresAt }, contentOf(paths), signal);
-      const completed: Head = { ...head, status: 'completed', file: file.id };
-      await this.#write(completed);
-      await this.#removeParts(id);
-      return this.#shown(completed);
+      return this.#end({ ...head, status: 'completed', file: file.id });
     });
   }
 
   cancel(id: string): Promise<Upload> {
-    return this.#mutex.run(async () => {
-      const cancelled: Head = { ...(await this.#pending(id)), status: 'cancelled' };
-      await this.#write(cancelled);
-      await this.#removeParts(id);
-      return this.#shown(cancelled);
-    });
+    return this.#mutex.run(async () => this.#end({ ...(await this.#pending(id)), status: 'cancelled' }));
+  }
+
+  async #end(head: Head): Promise<Upload> {
+    await this.#write(head);
+    await this.#removeParts(head.id);
+    return this.#uploadOf(head);
   }
 
   /** Of all parts. */
@@ -129,7 +122,7 @@ export class Uploads implements UploadLibrary {
 
   /** Deletes the parts of uploads that have expired, and forgets them after a day. */
   async clean(): Promise<void> {
-    for (const name of await readdir(this.#options.folder).catch(noFolder)) {
+    for (const name of await readdir(this.#options.folder).catch(ifMissing([]))) {
       if (!uploadIds.test(name)) continue;
       const age = this.#seconds() - createdAt(name);
       if (age > lifetimeSeconds + memorySeconds) await rm(this.#folderOf(name), { recursive: true, force: true });
@@ -138,7 +131,7 @@ export class Uploads implements UploadLibrary {
   }
 
   async #heads(): Promise<readonly Head[]> {
-    const names = (await readdir(this.#options.folder).catch(noFolder)).filter((name) => uploadIds.test(name));
+    const names = (await readdir(this.#options.folder).catch(ifMissing([]))).filter((name) => uploadIds.test(name));
     const heads = await Promise.all(names.map((name) => this.#read(name)));
     return heads.filter((head) => head !== undefined);
   }
@@ -146,16 +139,13 @@ export class Uploads implements UploadLibrary {
   async #pending(id: string): Promise<Head> {
     const head = uploadIds.test(id) ? await this.#read(id) : undefined;
     if (!head) throw new AppError('not-stored', { what: 'upload', id });
-    const { status } = await this.#shown(head);
+    const { status } = await this.#uploadOf(head);
     if (status !== 'pending') throw wrong('upload_id', `that of a pending upload; this one is ${status}`);
     return head;
   }
 
   async #read(id: string): Promise<Head | undefined> {
-    const json = await readFile(this.#headPath(id), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const json = await readFile(this.#headPath(id), 'utf8').catch(ifMissing(undefined));
     return json === undefined ? undefined : headIn(id, JSON.parse(json));
   }
 
@@ -165,7 +155,7 @@ export class Uploads implements UploadLibrary {
     await replaceFile(this.#headPath(id), [Buffer.from(`${JSON.stringify(content)}\n`)]);
   }
 
-  async #shown({ file: fileId, fileSeconds: _, ...head }: Head): Promise<Upload> {
+  async #uploadOf({ file: fileId, fileSeconds: _, ...head }: Head): Promise<Upload> {
     const expiresAt = head.createdAt + lifetimeSeconds;
     const isExpired = head.status === 'pending' && this.#seconds() >= expiresAt;
     const file = fileId === undefined ? undefined : await this.#options.files.get(fileId);
@@ -174,13 +164,13 @@ export class Uploads implements UploadLibrary {
 
   /** Sizes by id. */
   async #parts(id: string): Promise<ReadonlyMap<string, number>> {
-    const names = (await readdir(this.#folderOf(id)).catch(noFolder)).filter((name) => partIds.test(name));
+    const names = (await readdir(this.#folderOf(id)).catch(ifMissing([]))).filter((name) => partIds.test(name));
     const sizes = names.map(async (name) => [name, (await stat(this.#partPath(id, name))).size] as const);
     return new Map(await Promise.all(sizes));
   }
 
   async #removeParts(id: string): Promise<void> {
-    for (const name of await readdir(this.#folderOf(id)).catch(noFolder))
+    for (const name of await readdir(this.#folderOf(id)).catch(ifMissing([])))
       if (partIds.test(name)) await rm(this.#partPath(id, name), { force: true });
   }
 

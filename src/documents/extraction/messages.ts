@@ -7,7 +7,7 @@ export interface ExtractionLimits {
   /** Without progress: a page of a PDF, or all of any other file. */
   readonly milliseconds: number;
   readonly totalMilliseconds: number;
-  /** Of the heap; the file itself is beside it. */
+  /** Of the heap, which does not include the file itself. */
   readonly heapMegabytes: number;
   /** Of the text. */
   readonly characters: number;

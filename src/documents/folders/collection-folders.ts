@@ -3,19 +3,15 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { WatchedFolder } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
-import type { StartTimer } from '../../core/timers.ts';
+import type { Clock, StartTimer } from '../../core/timers.ts';
 import type { OpenCollection } from '../storage/collection.ts';
 import type { FileRow } from '../storage/rows.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 import { knownMounts, missingFiles } from './missing-files.ts';
 import type { FolderFile, ScanReport } from './scan-folder.ts';
 
-interface CollectionFoldersParts {
+interface CollectionFoldersOptions extends Clock {
   readonly startTimer: StartTimer;
-  /** Milliseconds of a monotonic clock. */
-  readonly tick: () => number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly remove: (collection: OpenCollection, row: FileRow) => Promise<void>;
   readonly onWork: () => void;
   /** Of a collection, with those of its other folders and the uploaded ones. */
@@ -26,7 +22,7 @@ interface CollectionFoldersParts {
 export class CollectionFolders {
   readonly #watchers = new Map<string, FolderWatcher>();
 
-  constructor(private readonly parts: CollectionFoldersParts) {}
+  constructor(private readonly options: CollectionFoldersOptions) {}
 
   /** Those of a collection that was opened. */
   open(collection: OpenCollection): void {
@@ -48,7 +44,7 @@ export class CollectionFolders {
     if (!known.includes(path)) throw new AppError('not-stored', { what: 'folder', id: asked });
     await this.#stop(collection, path);
     collection.database.removeFolder(path);
-    for (const row of collection.database.filesOf(path)) await this.parts.remove(collection, row);
+    for (const row of collection.database.filesOf(path)) await this.options.remove(collection, row);
   }
 
   async scan(): Promise<void> {
@@ -71,13 +67,13 @@ export class CollectionFolders {
     let leftOut = 0;
     const watcher = new FolderWatcher({
       folder,
-      startTimer: this.parts.startTimer,
-      now: this.parts.tick,
+      startTimer: this.options.startTimer,
+      now: this.options.tick,
       found: (files) => {
         for (const { path } of files) seen.add(path);
         const { stored, full } = this.#store(collection, folder, files);
         leftOut += full;
-        if (stored > 0) this.parts.onWork();
+        if (stored > 0) this.options.onWork();
       },
       scanned: async (result) => {
         await this.#scanned(collection, folder, { seen, leftOut }, result);
@@ -91,7 +87,7 @@ export class CollectionFolders {
 
   /** How many are new or were changed, and how many found no room. */
   #store({ id, database }: OpenCollection, { path: folder }: WatchedFolder, files: readonly FolderFile[]) {
-    let room = this.parts.maxFiles - database.fileCount;
+    let room = this.options.maxFiles - database.fileCount;
     let full = 0;
     const changed = files.flatMap(({ path, bytes, modified }) => {
       const row = database.fileByPath(folder, path);
@@ -105,7 +101,7 @@ export class CollectionFolders {
         id: `file-${createHash('sha256').update(`${id}\n${folder}\n${path}`).digest('hex').slice(0, 24)}`,
         name: basename(path),
         source: join(folder, path),
-        createdAt: row?.createdAt ?? Math.floor(this.parts.now() / 1000),
+        createdAt: row?.createdAt ?? Math.floor(this.options.now() / 1000),
         ...{ folder, path, bytes, modified },
       };
     });
@@ -128,13 +124,13 @@ export class CollectionFolders {
       database.noteFolder(path, isGone ? 'The folder is not there.' : `${message}.`);
       return;
     }
-    const { maxFiles } = this.parts;
+    const { maxFiles } = this.options;
     const known = database.mounts(path);
     const { removed, unmounted } = missingFiles(folder, database.filesOf(path), seen, result, known);
     const full = leftOut > 0 ? [`${leftOut} files are left out: a collection has at most ${maxFiles}.`] : [];
     database.noteFolder(path, [...result.notes, ...full, ...unmounted.map(unmountedNote)].join(' '));
     if (result.mounts) database.setMounts(path, knownMounts(result.mounts, known, unmounted));
-    for (const row of removed) await this.parts.remove(collection, row);
+    for (const row of removed) await this.options.remove(collection, row);
   }
 
   async #stop(collection: OpenCollection, path: string): Promise<void> {

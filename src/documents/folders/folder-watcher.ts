@@ -3,7 +3,7 @@ import type { WatchedFolder } from '../../core/documents.ts';
 import type { StartTimer, Timer } from '../../core/timers.ts';
 import { type FolderFile, type ScanReport, scanFolder } from './scan-folder.ts';
 
-interface FolderWatcherParts {
+interface FolderWatcherOptions {
   readonly folder: WatchedFolder;
   /** Called for the files of a scan, some at a time. */
   readonly found: (files: readonly FolderFile[]) => Promise<void> | void;
@@ -38,7 +38,7 @@ export class FolderWatcher {
   #scanMs = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly parts: FolderWatcherParts) {}
+  constructor(private readonly options: FolderWatcherOptions) {}
 
   /** Scans now. */
   scan(): Promise<void> {
@@ -73,7 +73,7 @@ export class FolderWatcher {
   }
 
   async #scan(): Promise<void> {
-    const { folder, found, scanned, now } = this.parts;
+    const { folder, found, scanned, now } = this.options;
     const begunAt = now();
     let result: ScanReport | Error;
     // Each folder is watched from before it is looked through, so that no change is lost in between. The old watches are closed last: the system then keeps them.
@@ -103,12 +103,12 @@ export class FolderWatcher {
 
   #scanAfter(milliseconds: number): void {
     this.#timer?.cancel();
-    this.#timer = this.parts.startTimer(milliseconds, () => void this.scan());
+    this.#timer = this.options.startTimer(milliseconds, () => void this.scan());
   }
 
   /** When the folder is quiet, but not much later than the first change: a log that grows all the time would put the scan off for ever. */
   #scanSoon(changedAt: number): void {
-    const now = this.parts.now();
+    const now = this.options.now();
     const quietAt = Math.min(now + settleMs, changedAt + maxSettleMs);
     this.#scanAfter(Math.max(0, quietAt - now, this.#scannedAt + this.#scanMs / maxScanShare - now));
   }
@@ -117,7 +117,7 @@ export class FolderWatcher {
   #watch(path: string): void {
     const isRecursive = process.platform === 'darwin' || process.platform === 'win32';
     if (this.#stop.signal.aborted || this.#watchers.length >= maxWatches) return;
-    if (isRecursive && path !== this.parts.folder.path) return;
+    if (isRecursive && path !== this.options.folder.path) return;
     try {
       const watcher = watch(path, { recursive: isRecursive, persistent: false }, () => this.#changed());
       watcher.on('error', () => watcher.close());
@@ -129,7 +129,7 @@ export class FolderWatcher {
 
   #changed(): void {
     if (this.#stop.signal.aborted) return;
-    this.#changedAt ??= this.parts.now();
+    this.#changedAt ??= this.options.now();
     // What changes during a scan is seen by a later one, so that each ends.
     if (!this.#running) this.#scanSoon(this.#changedAt);
   }

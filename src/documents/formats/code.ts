@@ -1,3 +1,4 @@
+import { attempt } from '../../core/attempt.ts';
 import { linesOf } from './lines.ts';
 import type { Mark } from './sections.ts';
 
@@ -99,10 +100,7 @@ export function jsonMarks(text: string): Mark[] {
 export function jsonLines(text: string): { readonly text: string; readonly hasLines: boolean } {
   const longest = text.length / (text.split('\n', 1000).length + 1);
   if (longest < 200) return { text, hasLines: true };
-  try {
-    return { text: JSON.stringify(JSON.parse(text), undefined, 1), hasLines: false };
-  } catch {
-    // Damaged, or nested too deeply: it is text all the same.
-    return { text, hasLines: true };
-  }
+  const unfolded = () => ({ text: JSON.stringify(JSON.parse(text), undefined, 1), hasLines: false });
+  // Damaged, or nested too deeply: read as plain text.
+  return attempt(unfolded, { text, hasLines: true });
 }

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../../core/percent-decoded.ts';
+import { whole } from '../../core/slices.ts';
 import { decodeAs } from './encoding.ts';
 import { htmlText } from './html.ts';
 import { decodeText } from './plain-text.ts';
@@ -96,7 +98,7 @@ function readEntity(source: string, message: Reading, depth: number): void {
   } else {
     const bytes = decodedBody(body, fields.get('content-transfer-encoding') ?? '');
     const text = textIn(bytes, parameterOf(type, 'charset'));
-    message.lines.push(kind.includes('html') ? pageText(text) : text.trim(), '');
+    message.lines.push(kind.includes('html') ? whole(htmlText(text)).text : text.trim(), '');
   }
 }
 
@@ -121,18 +123,10 @@ function partsOf(body: string, boundary: string): string[] {
 }
 
 function parameterOf(field: string, name: string): string | undefined {
-  const found = new RegExp(`;\\s*${name}\\*?=(?:"([^"]{0,300})"|([^;\\s]{1,300}))`, 'i').exec(field.slice(0, 4000));
-  const value = found?.[1] ?? found?.[2];
+  const match = new RegExp(`;\\s*${name}\\*?=(?:"([^"]{0,300})"|([^;\\s]{1,300}))`, 'i').exec(field.slice(0, 4000));
+  const value = match?.[1] ?? match?.[2];
   // RFC 5987: UTF-8''name.
-  return value?.replace(/^[\w-]+'\w*'(.*)$/, (_, encoded: string) => attemptDecode(encoded));
-}
-
-function attemptDecode(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return encoded;
-  }
+  return value?.replace(/^[\w-]+'\w*'(.*)$/, (_, encoded: string) => percentDecoded(encoded));
 }
 
 /** RFC 2047: `=?utf-8?B?…?=`. */
@@ -175,12 +169,4 @@ function textIn(bytes: Uint8Array, charset: string | undefined): string {
     // An unknown name.
   }
   return decodeText(bytes) ?? '';
-}
-
-function pageText(html: string): string {
-  const work = htmlText(html);
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value.text;
-  }
 }

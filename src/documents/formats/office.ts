@@ -1,3 +1,4 @@
+import { attempt } from '../../core/attempt.ts';
 import { attributeOf, htmlPieces } from '../../search/html.ts';
 import { FormatError } from './format-error.ts';
 import { htmlText, isClosed } from './html.ts';
@@ -5,7 +6,7 @@ import type { Mark } from './sections.ts';
 import { type StructuredText, TextLines } from './text-lines.ts';
 import type { ZipEntry } from './zip.ts';
 
-/** Runs a generator to its end, in slices where others wait. */
+/** Runs a generator to its end, in slices where other work is waiting. */
 export type Run = <Result>(work: Generator<void, Result>) => Result | Promise<Result>;
 
 /** Inflated size of a part of a document. */
@@ -164,9 +165,6 @@ function openTags(xml: string, name: string): string[] {
 }
 
 function pathBeside(file: string, href: string): string | undefined {
-  try {
-    return decodeURIComponent(new URL(href.split('#')[0] ?? '', `file:///${file}`).pathname.slice(1));
-  } catch {
-    return undefined;
-  }
+  const path = () => new URL(href.split('#')[0] ?? '', `file:///${file}`).pathname.slice(1);
+  return attempt(() => decodeURIComponent(path()), undefined);
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../../core/attempt.ts';
 import { decodeAs, legacyEncoding } from './encoding.ts';
 
 /** The text of a file in any common encoding, with `\n` at the end of its lines; undefined for one that is no text. */
@@ -13,15 +14,8 @@ function decoded(bytes: Uint8Array): string | undefined {
   const wide = wideEncoding(bytes);
   if (wide !== undefined) return new TextDecoder(wide).decode(bytes);
   if (isBinary(bytes)) return undefined;
-  return strictly('utf-8', bytes) ?? decodeAs(legacyEncoding(bytes), bytes);
-}
-
-function strictly(encoding: string, bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  const strictly = () => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  return attempt(strictly, undefined) ?? decodeAs(legacyEncoding(bytes), bytes);
 }
 
 function encodingOfMark([first, second, third]: Uint8Array): string | undefined {

@@ -59,7 +59,7 @@ async function read(name: string, bytes: Uint8Array, progressed: () => void): Pr
 const unknownFormat =
   'it is not a text, and its format is not known; text, PDF, docx, odt, epub, rtf, HTML, e-mail and subtitles can be read';
 
-/** Files that are known by their first bytes, and how to read them all the same. */
+/** Formats that are not supported, by their first bytes, with what to do instead. */
 const foreignKinds: readonly (readonly [string, string])[] = [
   ['\u00d0\u00cf\u0011\u00e0', 'it is a file of an old Office program: save it as .docx, .csv or PDF'],
   ['\u0089PNG', 'it is a picture'],

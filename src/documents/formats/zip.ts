@@ -25,13 +25,13 @@ export interface ZipEntry {
   readonly name: string;
   /** Size as the archive states it. */
   readonly size: number;
-  /** Inflates the entry. Throws if it is larger than `most` bytes or damaged. */
-  bytes(most?: number): Promise<Uint8Array>;
-  text(most?: number): Promise<string>;
+  /** Inflates the entry. Throws if it is larger than the limit or damaged. */
+  bytes(limit?: number): Promise<Uint8Array>;
+  text(limit?: number): Promise<string>;
 }
 
-const mostEntries = 10_000;
-const mostBytes = 64 * 1_048_576;
+const maxEntries = 10_000;
+const maxBytes = 64 * 1_048_576;
 
 const endMark = 0x06054b50;
 const directoryMark = 0x02014b50;
@@ -54,7 +54,7 @@ export async function readZip(bytes: Uint8Array): Promise<ZipEntry[]> {
   const count = view.getUint16(end + 10, true);
   const length = view.getUint32(end + 12, true);
   const offset = view.getUint32(end + 16, true);
-  if (count > mostEntries || count === 0xffff || offset === 0xffffffff) throw new ZipError('too-many-files');
+  if (count > maxEntries || count === 0xffff || offset === 0xffffffff) throw new ZipError('too-many-files');
   // Offsets count from the start of the archive, which may follow a picture.
   const before = end - length - offset;
   if (before < 0) throw new ZipError('damaged');
@@ -99,14 +99,14 @@ function nameIn(bytes: Uint8Array): string {
 }
 
 function entryOf(archive: Uint8Array, view: DataView, name: string, header: Header): ZipEntry {
-  const bytes = async (most = mostBytes): Promise<Uint8Array> => {
-    if (header.size > most) throw new ZipError('too-large', name);
-    const content = await inflated(packedBytes(archive, view, name, header), name, header.method, most);
+  const bytes = async (limit = maxBytes): Promise<Uint8Array> => {
+    if (header.size > limit) throw new ZipError('too-large', name);
+    const content = await inflated(packedBytes(archive, view, name, header), name, header.method, limit);
     if (content.length !== header.size || checksum(content) !== header.checksum)
       throw new ZipError('damaged-entry', name);
     return content;
   };
-  return { name, size: header.size, bytes, text: async (most) => new TextDecoder().decode(await bytes(most)) };
+  return { name, size: header.size, bytes, text: async (limit) => new TextDecoder().decode(await bytes(limit)) };
 }
 
 function packedBytes(archive: Uint8Array, view: DataView, name: string, header: Header): Uint8Array {
@@ -119,9 +119,9 @@ function packedBytes(archive: Uint8Array, view: DataView, name: string, header: 
   return archive.subarray(start, start + packed);
 }
 
-async function inflated(packed: Uint8Array, name: string, method: number, most: number): Promise<Uint8Array> {
+async function inflated(packed: Uint8Array, name: string, method: number, limit: number): Promise<Uint8Array> {
   if (method === 0) {
-    if (packed.length > most) throw new ZipError('too-large', name);
+    if (packed.length > limit) throw new ZipError('too-large', name);
     return packed.slice();
   }
   if (method !== 8) throw new ZipError('unknown-method', name);
@@ -134,7 +134,7 @@ async function inflated(packed: Uint8Array, name: string, method: number, most: 
     });
     if (value === undefined) break;
     length += value.length;
-    if (length > most) {
+    if (length > limit) {
       await reader.cancel().catch(() => undefined);
       throw new ZipError('too-large', name);
     }

@@ -69,7 +69,7 @@ export class CollectionDatabase {
 
   /** Throws `NewerFile`, or any other error if the file is damaged. */
   static open(path: string, open = openDatabase): CollectionDatabase {
-    // What a process that was killed has left of the WebAssembly build. Nobody else uses the file.
+    // Removes the lock of the WebAssembly build that a killed process has left. No other process uses the file.
     unlock(path);
     let database: Database | undefined;
     try {

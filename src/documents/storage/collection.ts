@@ -31,9 +31,9 @@ export interface FoundPassage extends Candidate {
 const depth = 100;
 /** Matches that are looked through for files that the filter accepts. */
 const filteredDepth = 5000;
-/** Words whose counts are kept. */
+/** Cached counts of words. */
 const maxCounts = 10_000;
-/** More are not stored: the vectors of so many have 400 MB, and a search takes a tenth of a second. */
+/** At this limit the vectors take 400 MB, and a search takes a tenth of a second. */
 export const maxPassages = 1_000_000;
 
 /** An open collection: its database, and its vectors in memory while they are used. */
@@ -73,14 +73,16 @@ export class OpenCollection {
   /** The best passages of all questions, the best first. */
   search(questions: readonly Question[], { filter, weights, limit }: SearchRules): readonly FoundPassage[] {
     const accepts = filter && this.#accepted(filter);
-    const found = new Map<number, Candidate>();
+    const candidates = new Map<number, Candidate>();
     for (const question of questions) {
       for (const candidate of this.#candidates(question, weights, accepts)) {
-        const before = found.get(candidate.id);
-        if (!before || before.score < candidate.score) found.set(candidate.id, candidate);
+        const before = candidates.get(candidate.id);
+        if (!before || before.score < candidate.score) candidates.set(candidate.id, candidate);
       }
     }
-    const best = [...found.values()].sort((one, other) => other.score - one.score || one.id - other.id).slice(0, limit);
+    const best = [...candidates.values()]
+      .sort((one, other) => other.score - one.score || one.id - other.id)
+      .slice(0, limit);
     const passages = new Map(this.database.passages(best.map(({ id }) => id)).map((stored) => [stored.id, stored]));
     const files = this.#filesOf([...passages.values()]);
     return best.flatMap((candidate) => {
@@ -100,8 +102,8 @@ export class OpenCollection {
   ): readonly Candidate[] {
     this.#passageCount ??= this.database.counts().passages;
     const passages = this.#passageCount;
-    const most = Math.ceil(commonFrom(passages)) + 1;
-    const counted = termsOf(query).map((term) => ({ term, count: this.#countWord(term, most) }));
+    const maxCount = Math.ceil(commonFrom(passages)) + 1;
+    const counted = termsOf(query).map((term) => ({ term, count: this.#countWord(term, maxCount) }));
     const words = searchedTerms(counted, passages);
     const highest = highestScore(
       counted.filter((term) => words.includes(term) || term.count === 0),
@@ -125,14 +127,14 @@ export class OpenCollection {
     return fused(matching, { near, similarities }, weights);
   }
 
-  #countWord(term: string, most: number): number {
-    const count = this.#counts.get(term) ?? this.database.countWord(quoted(term), most);
+  #countWord(term: string, max: number): number {
+    const count = this.#counts.get(term) ?? this.database.countWord(quoted(term), max);
     if (this.#counts.size >= maxCounts) this.#counts.clear();
     this.#counts.set(term, count);
     return count;
   }
 
-  /** Undefined without vectors of so many dimensions. */
+  /** Undefined without vectors of this dimension. */
   #loadedVectors(dimensions: number): VectorIndex | undefined {
     if (this.database.facts().dimensions !== dimensions) return undefined;
     if (!this.#vectors) {
@@ -149,9 +151,9 @@ export class OpenCollection {
     return (file) => accepted.has(file);
   }
 
-  /** Whether fewer than so many passages wait for their vectors. */
-  hasRoom(most: number): boolean {
-    if (this.#room <= 0) this.#room = most - this.database.countToEmbed(most);
+  /** Whether fewer passages than this wait for their vectors. */
+  hasRoom(max: number): boolean {
+    if (this.#room <= 0) this.#room = max - this.database.countToEmbed(max);
     return this.#room > 0;
   }
 

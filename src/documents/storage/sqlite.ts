@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { attempt } from '../../core/attempt.ts';
 
 type SqlValue = number | string | Uint8Array | null;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
@@ -13,9 +14,9 @@ export interface Statement {
 }
 
 /** An open SQLite database. Statements are prepared once. */
-export interface Database {
+export interface Database<Prepared = Statement> {
   exec(sql: string): void;
-  prepare(sql: string): Statement;
+  prepare(sql: string): Prepared;
   close(): void;
 }
 
@@ -23,20 +24,13 @@ type OpenDatabase = (path: string) => Database;
 
 /** The implementations, as far as both have them. */
 interface NodeSqlite {
-  readonly DatabaseSync: new (
-    path: string,
-  ) => { exec(sql: string): void; prepare(sql: string): NodeStatement; close(): void };
+  readonly DatabaseSync: new (path: string) => Database<NodeStatement>;
 }
-interface NodeStatement {
+interface NodeStatement extends Omit<Statement, 'run'> {
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
-  get(...values: readonly SqlValue[]): SqlRow | undefined;
-  all(...values: readonly SqlValue[]): readonly SqlRow[];
-  iterate(...values: readonly SqlValue[]): Iterable<SqlRow>;
 }
 interface WasmSqlite {
-  readonly Database: new (
-    path: string,
-  ) => { exec(sql: string): void; prepare(sql: string): WasmStatement; close(): void };
+  readonly Database: new (path: string) => Database<WasmStatement>;
 }
 interface WasmStatement {
   run(values: readonly SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
@@ -130,12 +124,8 @@ function codesFor(path: string): WithCode {
 }
 
 function hasRoom(path: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(path));
-    return bavail * bsize >= fullBytes;
-  } catch {
-    return true;
-  }
+  const disk = attempt(() => statfsSync(dirname(path)), undefined);
+  return disk === undefined || disk.bavail * disk.bsize >= fullBytes;
 }
 
 /** All or nothing. */

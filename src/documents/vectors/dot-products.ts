@@ -1,3 +1,4 @@
+import { attempt } from '../../core/attempt.ts';
 import {
   brIf,
   type Code,
@@ -87,18 +88,14 @@ const wasm = WebAssembly as unknown as {
 
 /** With SIMD instructions, which an old processor may not have. */
 export function dotProductsFor(memoryPages: number): DotProducts {
-  try {
-    const { memory, dotProducts: run } = simdProgram(memoryPages);
-    return { memory, run };
-  } catch {
-    return plainDotProducts(memoryPages);
-  }
+  return attempt(() => simdDotProducts(memoryPages), undefined) ?? plainDotProducts(memoryPages);
 }
 
-function simdProgram(memoryPages: number): Exports {
+function simdDotProducts(memoryPages: number): DotProducts {
   const parameters = [i32, i32, i32, i32, i32];
   const code = moduleCode([{ name: 'dotProducts', parameters, results: [], body: dotProducts() }], memoryPages);
-  return new wasm.Instance(new wasm.Module(code)).exports;
+  const { memory, dotProducts: run } = new wasm.Instance(new wasm.Module(code)).exports;
+  return { memory, run };
 }
 
 /** The same as a loop. */

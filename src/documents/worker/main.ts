@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { withFileLock } from '../../core/file-lock.ts';
 import { systemTimer } from '../../core/timers.ts';
 import { serveTasks, type TaskTools } from '../../engines/host/task-worker.ts';
-import { DocumentStore } from '../document-store.ts';
+import { type CallTools, DocumentStore } from '../document-store.ts';
 import { extractDocument } from '../extraction.ts';
 import { type StoreEvent, type StoreOptions, type StoreTask, vectorOf } from '../messages.ts';
 
@@ -34,7 +34,10 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
     atOnce: 64,
     run: async (task, tools) => {
       if (task.type === 'watch') return watchWork(watchers, tools);
-      const result = await perform(store, task, tools);
+      const { signal, watch } = tools;
+      const own: CallTools = { vectors: task.vectors.map(vectorOf), signal };
+      const method = store[task.method] as (...args: readonly unknown[]) => unknown;
+      const result = await watch.here(maxStepMs, () => method.apply(store, [...task.args, own]));
       tools.tell(result === undefined ? { type: 'result' } : { type: 'result', result });
     },
     close: async () => {
@@ -43,28 +46,6 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
     },
   };
 });
-
-async function perform(
-  store: DocumentStore,
-  task: Exclude<StoreTask, { readonly type: 'watch' }>,
-  { signal, watch }: TaskTools<StoreEvent>,
-): Promise<unknown> {
-  switch (task.type) {
-    case 'read':
-      return store.read(task.collection, task.file, task.embedding, signal);
-    case 'setVectors':
-      return store.setVectors(task.collection, task.ids, task.vectors.map(vectorOf));
-    case 'search': {
-      const vectors = task.vectors.map(vectorOf);
-      const questions = task.queries.map((query, index) => ({ query, vector: vectors[index] }));
-      return watch.here(maxStepMs, () => store.search(task.owner, task.collections, questions, task.rules));
-    }
-    case 'call': {
-      const method = store[task.method] as (...args: readonly unknown[]) => unknown;
-      return watch.here(maxStepMs, () => method.apply(store, task.args));
-    }
-  }
-}
 
 async function watchWork(watchers: Set<() => void>, { tell, signal }: TaskTools<StoreEvent>): Promise<void> {
   const report = (): void => tell({ type: 'work' });

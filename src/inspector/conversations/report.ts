@@ -3,6 +3,7 @@ import { type ClientFacts, type KnownClient, knownClient, sideTask } from '../..
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ExchangeHead, ExchangeWatch } from '../../core/exchange-watch.ts';
 import { entryToDrop, type Owner, ownerOf } from '../../core/owner.ts';
+import type { Clock } from '../../core/timers.ts';
 import { isChat, isContent } from '../record.ts';
 import { lossOf, measured, type PromptSpeed, placeOf, type Turn } from './turn.ts';
 
@@ -12,16 +13,12 @@ const limits = { conversations: 100, turns: 100 };
 /** A turn or a side request has ended. Must not throw. */
 export type TurnEnded = (conversation: Conversation, turn: Turn, speed: PromptSpeed | undefined) => void;
 
-interface ReportOptions {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set. */
-  readonly tick: () => number;
+interface ReportOptions extends Clock {
   readonly ended?: TurnEnded | undefined;
   readonly limits?: typeof limits;
 }
 
-/** The turns of one client with one model, and the requests beside them. */
+/** The turns of one client with one model, and their side requests. */
 export interface Conversation {
   readonly number: number;
   readonly owner: Owner;

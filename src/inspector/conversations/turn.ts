@@ -23,7 +23,7 @@ export interface Loss {
 export interface Turn {
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** For a request beside the turns; `other` if its purpose is not known. */
+  /** Of a side request; `other` if its purpose is not known. */
   readonly task?: SideTask | 'other';
   readonly promptTokens: number;
   readonly cachedTokens: number;

@@ -1,7 +1,7 @@
 import { type ByteSource, type GgufHeader, readGgufHeader } from '../../gguf/gguf.ts';
 import { DownloadError } from '../transfer.ts';
 import { type HubFile, type HubRepository, openFile } from './repository.ts';
-import type { HubParts } from './request.ts';
+import type { HubDeps } from './request.ts';
 
 /** Vocabularies make most headers one to fifteen megabytes long. */
 const stepBytes = 4 << 20;
@@ -14,20 +14,20 @@ const layerEntries = 512;
 export async function readHubHeader(
   repository: Pick<HubRepository, 'id' | 'commit'>,
   file: HubFile,
-  parts: HubParts,
+  deps: HubDeps,
 ): Promise<Omit<GgufHeader, 'path'>> {
   const late = AbortSignal.timeout(timeoutMs);
-  const signal = parts.signal ? AbortSignal.any([parts.signal, late]) : late;
-  return readGgufHeader(hubBytes(repository, file, { ...parts, signal }), { arrayEntries: layerEntries });
+  const signal = deps.signal ? AbortSignal.any([deps.signal, late]) : late;
+  return readGgufHeader(hubBytes(repository, file, { ...deps, signal }), { arrayEntries: layerEntries });
 }
 
-function hubBytes(repository: Pick<HubRepository, 'id' | 'commit'>, file: HubFile, parts: HubParts): ByteSource {
+function hubBytes(repository: Pick<HubRepository, 'id' | 'commit'>, file: HubFile, deps: HubDeps): ByteSource {
   let left = maxBytes;
   const read = async (position: number, length: number) => {
     left -= length;
     if (left < 0) throw new DownloadError(`the header of ${file.path} is larger than ${maxBytes >> 20} MB`);
     const range = `bytes=${position}-${position + length - 1}`;
-    const response = await openFile(repository, file.path, parts, { headers: { range } });
+    const response = await openFile(repository, file.path, deps, { headers: { range } });
     try {
       return await firstBytes(response, position, length);
     } finally {
@@ -37,7 +37,7 @@ function hubBytes(repository: Pick<HubRepository, 'id' | 'commit'>, file: HubFil
   return { size: file.bytes, step: stepBytes, read };
 }
 
-/** No more than was asked for: a host may ignore the range, or send without end. */
+/** At most the requested bytes: a host may ignore the range, or send without end. */
 async function firstBytes(response: Response, position: number, length: number): Promise<Buffer> {
   const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
   const begins = response.status === 206 ? Number(start) : response.status === 200 ? 0 : Number.NaN;
@@ -46,16 +46,10 @@ async function firstBytes(response: Response, position: number, length: number):
   }
   const chunks: Buffer[] = [];
   let received = 0;
-  const reader = response.body.getReader();
-  try {
-    while (received < length) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      chunks.push(Buffer.from(value));
-      received += value.length;
-    }
-  } finally {
-    reader.releaseLock();
+  for await (const chunk of response.body) {
+    chunks.push(Buffer.from(chunk));
+    received += chunk.length;
+    if (received >= length) break;
   }
   return Buffer.concat(chunks).subarray(0, length);
 }

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { commit, goodToken, testHub } from '../testing/hub.ts';
 import { type Hub, hubOf } from './access.ts';
 import { openFile, readRepository } from './repository.ts';
-import { askHub, type HubParts } from './request.ts';
+import { askHub, type HubDeps } from './request.ts';
 import { searchHub } from './search.ts';
 
 const bytes = Buffer.from('GGUF');
 const noWait = async () => undefined;
 
-function parts(base: string, more: Partial<Hub> = {}): HubParts & { readonly waited: number[] } {
+function parts(base: string, more: Partial<Hub> = {}): HubDeps & { readonly waited: number[] } {
   const waited: number[] = [];
   const hub = { base, token: undefined, offline: false, ...more };
   const wait = async (milliseconds: number) => void waited.push(milliseconds);

@@ -2,7 +2,7 @@ import { isObject } from '../../core/json.ts';
 import { plainFileName } from '../file-name.ts';
 import { followed } from '../redirects.ts';
 import { DownloadError } from '../transfer.ts';
-import { askHub, askHubJson, type HubParts } from './request.ts';
+import { askHub, askHubJson, type HubDeps } from './request.ts';
 
 export interface HubFile {
   /** In the repository, with `/` between folders. */
@@ -13,7 +13,7 @@ export interface HubFile {
 }
 
 export interface HubRepository {
-  /** Another one than was asked for, if the repository was moved. */
+  /** Differs from the requested one if the repository was moved. */
   readonly id: string;
   /** The commit that the revision names now, so that all files come from one state. */
   readonly commit: string;
@@ -23,8 +23,8 @@ export interface HubRepository {
 const maxPages = 100;
 
 /** The files of a repository at a revision. Files with names that no folder can hold are left out. */
-export async function readRepository(name: string, revision: string, parts: HubParts): Promise<HubRepository> {
-  const { value } = await askHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, parts);
+export async function readRepository(name: string, revision: string, deps: HubDeps): Promise<HubRepository> {
+  const { value } = await askHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, deps);
   const id = isObject(value) && isRepositoryId(value.id) ? value.id : name;
   const commit = isObject(value) && typeof value.sha === 'string' ? value.sha : '';
   if (!/^[0-9a-f]{40}$/.test(commit)) throw new DownloadError(`${id} has no commit for ${revision}`);
@@ -32,7 +32,7 @@ export async function readRepository(name: string, revision: string, parts: HubP
   let cursor: string | undefined;
   for (let page = 1; page <= maxPages; page += 1) {
     const query = `recursive=true${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const answer = await askHubJson(`/api/models/${id}/tree/${commit}?${query}`, parts);
+    const answer = await askHubJson(`/api/models/${id}/tree/${commit}?${query}`, deps);
     if (Array.isArray(answer.value)) files.push(...answer.value.flatMap((entry) => hubFile(entry) ?? []));
     if (answer.next === undefined || answer.next === cursor) return { id, commit, files };
     cursor = answer.next;
@@ -57,11 +57,11 @@ function hubFile(entry: unknown): HubFile | undefined {
 export async function openFile(
   { id, commit }: Pick<HubRepository, 'id' | 'commit'>,
   path: string,
-  parts: HubParts,
+  deps: HubDeps,
   init: RequestInit,
 ): Promise<Response> {
   const encoded = path.split('/').map(encodeURIComponent).join('/');
-  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, parts, init);
+  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, deps, init);
   // The signed address needs no token, and another host may not have it.
-  return followed(response, new URL(parts.hub.base), init, parts);
+  return followed(response, new URL(deps.hub.base), init, deps);
 }

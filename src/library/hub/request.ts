@@ -1,8 +1,8 @@
-import { askPersistently, bodyWithin, type RequestParts } from '../redirects.ts';
+import { askPersistently, bodyWithin, type RequestDeps } from '../redirects.ts';
 import { DownloadError, retryDelay } from '../transfer.ts';
 import type { Hub } from './access.ts';
 
-export interface HubParts extends RequestParts {
+export interface HubDeps extends RequestDeps {
   readonly hub: Hub;
 }
 
@@ -10,8 +10,8 @@ const maxRedirects = 10;
 const maxJsonBytes = 32 * 2 ** 20;
 
 /** The reply of the hub to a path below its base. Redirects are followed as long as they stay on its host; one to another host is returned. */
-export async function askHub(path: string, parts: HubParts, init: RequestInit = {}): Promise<Response> {
-  const { hub } = parts;
+export async function askHub(path: string, deps: HubDeps, init: RequestInit = {}): Promise<Response> {
+  const { hub } = deps;
   if (hub.offline)
     throw new DownloadError('HF_HUB_OFFLINE is set, so that no hub is asked. Unset it to search and download');
   if (!URL.canParse(hub.base)) throw new DownloadError(`HF_ENDPOINT is no address: ${hub.base}`);
@@ -19,7 +19,7 @@ export async function askHub(path: string, parts: HubParts, init: RequestInit = 
   if (hub.token) headers.set('authorization', `Bearer ${hub.token}`);
   let url = new URL(`${hub.base}${path}`);
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const response = await askPersistently(url, { ...init, headers }, parts, (reply) => refusalSentence(reply, hub));
+    const response = await askPersistently(url, { ...init, headers }, deps, (reply) => refusalSentence(reply, hub));
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
@@ -33,10 +33,10 @@ export async function askHub(path: string, parts: HubParts, init: RequestInit = 
 /** A JSON reply, with the cursor of the page after it. */
 export async function askHubJson(
   path: string,
-  parts: HubParts,
+  deps: HubDeps,
 ): Promise<{ readonly value: unknown; readonly next: string | undefined }> {
-  const response = await askHub(path, parts);
-  const { host } = new URL(parts.hub.base);
+  const response = await askHub(path, deps);
+  const { host } = new URL(deps.hub.base);
   try {
     if (!response.ok) throw new Error('it is redirected');
     return {
@@ -44,7 +44,7 @@ export async function askHubJson(
       next: nextCursor(response.headers.get('link')),
     };
   } catch (error) {
-    parts.signal?.throwIfAborted();
+    deps.signal?.throwIfAborted();
     const between = 'A login page of the network or a proxy may be in between: open the address in a browser';
     throw new DownloadError(`${host} did not answer like a hub (${(error as Error).message}). ${between}`, true);
   }

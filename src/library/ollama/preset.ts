@@ -38,14 +38,14 @@ const order = ['if .System', '.System', 'end', 'if .Prompt', '.Prompt', 'end', '
 
 /** A Go template in the usual form (system, prompt and response in turn) as a chat adapter; undefined for others. */
 export function adapterOf(template: string): Readonly<Record<string, string>> | undefined {
-  const found = [...template.matchAll(actions)].map(({ groups }) => groups?.action ?? '');
+  const expressions = [...template.matchAll(actions)].map(({ groups }) => groups?.action ?? '');
   // The texts between the actions; a dash at either end of an action removes the white space there.
   const texts = template
     .replace(/\s*\{\{-/g, '{{')
     .replace(/-\}\}\s*/g, '}}')
     .split(actions)
     .filter((_, index) => index % 2 === 0);
-  if (JSON.stringify(found) !== JSON.stringify(order)) return undefined;
+  if (JSON.stringify(expressions) !== JSON.stringify(order)) return undefined;
   const [
     before = '',
     systemStart = '',

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { versionKey } from '../../core/file-version.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
-import { DownloadError, type DownloadParts, download, type Expected, readSha256, sizeOf } from '../download.ts';
+import { type DownloadDeps, DownloadError, download, type Expected, readSha256, sizeOf } from '../download.ts';
 import type { Place } from '../places.ts';
 import { checkSpace, type PulledModel } from '../pull-model.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 import { type OllamaTexts, presetOf } from './preset.ts';
-import { type OllamaLayer, openBlob, type RegistryParts, readLayers, readManifest, readText } from './registry.ts';
+import { type OllamaLayer, openBlob, type RegistryDeps, readLayers, readManifest, readText } from './registry.ts';
 
 /** Where the files of a model of Ollama's registry are in the models folder. */
 function filesOf({ host, namespace, model, tag }: OllamaName, folder: string) {
@@ -28,11 +28,11 @@ function filesOf({ host, namespace, model, tag }: OllamaName, folder: string) {
 export async function pullOllama(
   name: OllamaName,
   { folder, expected }: { readonly folder: string; readonly expected?: Expected | undefined },
-  parts: RegistryParts & Omit<DownloadParts, 'fetch'>,
+  deps: RegistryDeps & Omit<DownloadDeps, 'fetch'>,
 ): Promise<PulledModel> {
   const files = filesOf(name, folder);
-  const layers = await readManifest(name, parts);
-  await mustBeUsable(name, layers, parts);
+  const layers = await readManifest(name, deps);
+  await mustBeUsable(name, layers, deps);
   const hash = layers.find(({ kind }) => kind === 'model')?.sha256;
   if (expected && hash !== expected.digest.toString('hex'))
     throw new DownloadError(`the registry names another sha256 (${hash}); nothing was downloaded`);
@@ -50,16 +50,16 @@ export async function pullOllama(
     const { layer, target, bytes } = file;
     const before = done;
     const progress = (received: number) =>
-      parts.progress(before + received, total, { digest: `sha256:${layer.sha256}`, done: received, total: bytes });
-    const fetch: typeof globalThis.fetch = (_, init) => openBlob(name, layer, parts, init ?? {});
+      deps.progress(before + received, total, { digest: `sha256:${layer.sha256}`, done: received, total: bytes });
+    const fetch: typeof globalThis.fetch = (_, init) => openBlob(name, layer, deps, init ?? {});
     const url = `https://${name.host}/${layer.sha256}`;
     if (missing.includes(file))
-      await download({ url, target, expected: readSha256(layer.sha256), bytes }, { ...parts, fetch, progress });
+      await download({ url, target, expected: readSha256(layer.sha256), bytes }, { ...deps, fetch, progress });
     progress(bytes);
     done += bytes;
   }
   const hasProjector = wanted.some(({ target }) => target === files.projector);
-  const content = (layer: OllamaLayer) => readText(name, layer, parts);
+  const content = (layer: OllamaLayer) => readText(name, layer, deps);
   const texts = await textsOf(layers, content);
   const licences = await Promise.all(layers.filter(({ kind }) => kind === 'license').map(content));
   if (licences.length > 0) await writeFile(files.licence, `${licences.join('\n\n')}\n`);
@@ -118,11 +118,11 @@ async function hasTemplate(path: string): Promise<boolean> {
   return header !== undefined && textOf(header, 'tokenizer.chat_template') !== undefined;
 }
 
-async function mustBeUsable(name: OllamaName, layers: readonly OllamaLayer[], parts: RegistryParts): Promise<void> {
+async function mustBeUsable(name: OllamaName, layers: readonly OllamaLayer[], deps: RegistryDeps): Promise<void> {
   const short = shortOllamaName(name);
   const has = (kind: string) => layers.some((layer) => layer.kind === kind);
   const layer = layers.find(({ kind }) => kind === 'config');
-  const parsed = layer && tryParseJson(await readText(name, layer, parts));
+  const parsed = layer && tryParseJson(await readText(name, layer, deps));
   const config = isObject(parsed) ? parsed : {};
   if (config.remote_host || config.remote_model)
     throw new DownloadError(`${short} runs on the servers of Ollama only; there is nothing to download`);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Hub } from '../hub/access.ts';
-import { askPersistently, bodyWithin, followed, isAllowed, type RequestParts } from '../redirects.ts';
+import { askPersistently, bodyWithin, followed, isAllowed, type RequestDeps } from '../redirects.ts';
 import { DownloadError } from '../transfer.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 
-export interface RegistryParts extends RequestParts {
+export interface RegistryDeps extends RequestDeps {
   readonly hub: Pick<Hub, 'offline' | 'registry'>;
   /** Registries that a name mentions may be anywhere, also without encryption. */
   readonly insecure?: boolean;
@@ -48,16 +48,16 @@ function readLayer(layer: unknown): OllamaLayer | undefined {
 }
 
 /** What the registry says that belongs to a model. */
-export async function readManifest(name: OllamaName, parts: RegistryParts): Promise<readonly OllamaLayer[]> {
+export async function readManifest(name: OllamaName, deps: RegistryDeps): Promise<readonly OllamaLayer[]> {
   const path = `/v2/${name.namespace}/${name.model}/manifests/${encodeURIComponent(name.tag)}`;
-  const response = await ask(name, path, { headers: { accept: manifestType } }, parts);
+  const response = await ask(name, path, { headers: { accept: manifestType } }, deps);
   return readLayers((await bodyWithin(response, maxManifestBytes)).toString());
 }
 
 /** The content of a small layer, checked by its hash. */
-export async function readText(name: OllamaName, layer: OllamaLayer, parts: RegistryParts): Promise<string> {
+export async function readText(name: OllamaName, layer: OllamaLayer, deps: RegistryDeps): Promise<string> {
   if (layer.bytes > maxTextBytes) throw new DownloadError(`its ${layer.kind} is too large to be one`);
-  const bytes = await bodyWithin(await openBlob(name, layer, parts, {}), maxTextBytes);
+  const bytes = await bodyWithin(await openBlob(name, layer, deps, {}), maxTextBytes);
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (hash !== layer.sha256) throw new DownloadError(`the sha256 of its ${layer.kind} is ${hash}, not ${layer.sha256}`);
   return bytes.toString();
@@ -67,29 +67,29 @@ export async function readText(name: OllamaName, layer: OllamaLayer, parts: Regi
 export async function openBlob(
   name: OllamaName,
   { sha256 }: OllamaLayer,
-  parts: RegistryParts,
+  deps: RegistryDeps,
   init: RequestInit,
 ): Promise<Response> {
-  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, parts);
-  return followed(response, new URL(baseOf(name, parts)), init, parts);
+  const response = await ask(name, `/v2/${name.namespace}/${name.model}/blobs/sha256:${sha256}`, init, deps);
+  return followed(response, new URL(baseOf(name, deps)), init, deps);
 }
 
-function baseOf({ host }: OllamaName, { hub, insecure }: RegistryParts): string {
+function baseOf({ host }: OllamaName, { hub, insecure }: RegistryDeps): string {
   if (host === ollamaHost) return hub.registry ?? `https://${ollamaHost}`;
   return `${insecure ? 'http' : 'https'}://${host}`;
 }
 
-async function ask(name: OllamaName, path: string, init: RequestInit, parts: RegistryParts): Promise<Response> {
-  if (parts.hub.offline)
+async function ask(name: OllamaName, path: string, init: RequestInit, deps: RegistryDeps): Promise<Response> {
+  if (deps.hub.offline)
     throw new DownloadError('HF_HUB_OFFLINE is set, so that no registry is asked. Unset it to download');
-  const base = baseOf(name, parts);
+  const base = baseOf(name, deps);
   if (!URL.canParse(base)) throw new DownloadError(`there is no registry with the address ${base}`);
   const url = new URL(`${base}${path}`);
-  if (name.host !== ollamaHost && !parts.insecure && !(await isAllowed(url, parts)))
+  if (name.host !== ollamaHost && !deps.insecure && !(await isAllowed(url, deps)))
     throw new DownloadError(
       `${url.host} is not on the internet. Use parley pull --insecure for a registry of your network`,
     );
-  return askPersistently(url, init, parts, ({ status }) => refusal(name, status, url.host));
+  return askPersistently(url, init, deps, ({ status }) => refusal(name, status, url.host));
 }
 
 function refusal(name: OllamaName, status: number, host: string): string {

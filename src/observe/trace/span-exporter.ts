@@ -1,6 +1,6 @@
 import { exportBody, type OtlpSpan, type TraceResource } from './otlp.ts';
 
-export interface SpanExporterParts {
+export interface SpanExporterOptions {
   readonly resource: TraceResource;
   /** Sends one body and returns the status of the answer; rejects if the collector cannot be reached. */
   readonly post: (body: string) => Promise<number>;
@@ -26,20 +26,20 @@ export const exportLimits = {
 /** Statuses after which the same export may succeed later. */
 const temporary: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** Sends spans in batches, one after the other. Never makes a request wait: when the collector is away, spans are kept up to a limit, then dropped. */
+/** Sends spans in batches, one after the other. Never makes a request wait: while the collector is unreachable, spans are buffered up to a limit, then dropped. */
 export class SpanExporter {
   readonly #waiting: OtlpSpan[] = [];
   #timer: { cancel(): void } | undefined;
   #sending: Promise<void> | undefined;
   #failures = 0;
-  /** Why the collector does not take spans; said once. */
+  /** Why the collector does not take spans; logged once. */
   #trouble: string | undefined;
   #droppedInTrouble = 0;
   #sent = 0;
   #dropped = 0;
   #closed = false;
 
-  constructor(private readonly parts: SpanExporterParts) {}
+  constructor(private readonly options: SpanExporterOptions) {}
 
   get counts(): { readonly sent: number; readonly dropped: number } {
     return { sent: this.#sent, dropped: this.#dropped };
@@ -56,7 +56,7 @@ export class SpanExporter {
   async close(milliseconds: number): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
-    const late = new Promise<void>((resolve) => void this.parts.startTimer(milliseconds, resolve));
+    const late = new Promise<void>((resolve) => void this.options.startTimer(milliseconds, resolve));
     const rest = async (): Promise<void> => {
       await this.#sending;
       await this.#send();
@@ -68,7 +68,7 @@ export class SpanExporter {
     if (this.#timer || this.#sending || this.#closed || this.#waiting.length === 0) return;
     const full = this.#waiting.length >= exportLimits.batch && this.#failures === 0;
     const pause = Math.min(exportLimits.pauseMs, exportLimits.collectMs * 2 ** this.#failures);
-    this.#timer = this.parts.startTimer(full ? 0 : pause, () => {
+    this.#timer = this.options.startTimer(full ? 0 : pause, () => {
       this.#timer = undefined;
       this.#sending = this.#send().finally(() => {
         this.#sending = undefined;
@@ -101,7 +101,7 @@ export class SpanExporter {
 
   async #post(batch: readonly OtlpSpan[]): Promise<{ type: 'sent' } | { type: 'away' | 'refused'; reason: string }> {
     try {
-      const status = await this.parts.post(exportBody(batch, this.parts.resource));
+      const status = await this.options.post(exportBody(batch, this.options.resource));
       if (status >= 200 && status < 300) return { type: 'sent' };
       return { type: temporary.has(status) ? 'away' : 'refused', reason: `it answers with status ${status}` };
     } catch (error) {
@@ -116,8 +116,8 @@ export class SpanExporter {
 
   #troubled(reason: string): void {
     if (this.#trouble === undefined)
-      this.parts.say(
-        `Traces cannot be sent to ${this.parts.collector} (--trace): ${reason}. Requests go on without them.`,
+      this.options.say(
+        `Traces cannot be sent to ${this.options.collector} (--trace): ${reason}. Requests go on without them.`,
       );
     this.#trouble = reason;
   }
@@ -125,7 +125,7 @@ export class SpanExporter {
   #recovered(): void {
     if (this.#trouble === undefined) return;
     const lost = this.#droppedInTrouble === 0 ? '' : `; ${this.#droppedInTrouble} spans were lost`;
-    this.parts.say(`Traces are sent to ${this.parts.collector} again${lost}.`);
+    this.options.say(`Traces are sent to ${this.options.collector} again${lost}.`);
     this.#trouble = undefined;
     this.#droppedInTrouble = 0;
   }

@@ -4,19 +4,10 @@ import { networkReason } from '../../core/network-error.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
 import type { ExchangeRecord } from '../exchange-record.ts';
 import { requestSpans } from './request-spans.ts';
-import { SpanExporter, type SpanExporterParts } from './span-exporter.ts';
+import { SpanExporter, type SpanExporterOptions } from './span-exporter.ts';
 import { type NewTraceId, readTraceparent, requestContext, traceparentOf } from './trace-context.ts';
 
-/** Sends a span for each request and its phases to an OpenTelemetry collector (`--trace`). */
-export interface Tracer {
-  /** The trace context of a request, which is that of its client if it has one. */
-  readonly traceparent: (head: Pick<ExchangeHead, 'headers'>) => string;
-  readonly record: (record: ExchangeRecord) => void;
-  /** Spans so far, by whether the collector got them. */
-  readonly counts: () => { readonly sent: number; readonly dropped: number };
-  /** Sends what is left, within a limit of time. */
-  readonly close: () => Promise<void>;
-}
+export type Tracer = ReturnType<typeof createTracer>;
 
 /** The server stops even if the collector hangs. */
 const closingMs = 2000;
@@ -24,14 +15,15 @@ const answerMs = 10_000;
 
 const randomId: NewTraceId = (bytes) => randomBytes(bytes).toString('hex');
 
-interface TracerParts extends Pick<SpanExporterParts, 'resource' | 'say'> {
+interface TracerOptions extends Pick<SpanExporterOptions, 'resource' | 'say'> {
   /** The whole address, with `/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly newId?: NewTraceId;
 }
 
-export function createTracer({ url, headers, resource, say, newId = randomId }: TracerParts): Tracer {
+/** Sends a span for each request and its phases to an OpenTelemetry collector (`--trace`). */
+export function createTracer({ url, headers, resource, say, newId = randomId }: TracerOptions) {
   const exporter = new SpanExporter({
     resource,
     say,
@@ -44,9 +36,13 @@ export function createTracer({ url, headers, resource, say, newId = randomId }: 
     post: (body) => post(url, headers, body),
   });
   return {
-    traceparent: ({ headers: sent }) => traceparentOf(requestContext(readTraceparent(sent.traceparent), newId)),
-    record: (record) => exporter.add(requestSpans(record, newId)),
+    /** The trace context of a request, which is that of its client if it has one. */
+    traceparent: ({ headers: sent }: Pick<ExchangeHead, 'headers'>) =>
+      traceparentOf(requestContext(readTraceparent(sent.traceparent), newId)),
+    record: (record: ExchangeRecord) => exporter.add(requestSpans(record, newId)),
+    /** Spans so far, by whether the collector got them. */
     counts: () => exporter.counts,
+    /** Sends what is left, within a limit of time. */
     close: () => exporter.close(closingMs),
   };
 }
