@@ -56,7 +56,10 @@ export async function documentsBench({ server: entry, quick, log }: BenchOptions
     const memory = residentMegabytes(store.pid ?? 0);
     const whole = passages === 100_000;
     const row = (what: string, value: number, unit: string, goal?: Row['goal']): Row => ({
-      ...{ bench: 'documents', what, value, unit },
+      bench: 'documents',
+      what,
+      value,
+      unit,
       ...(goal && whole && { goal }),
     });
     const of = `${passages.toLocaleString('en')} passages`;
@@ -86,7 +89,8 @@ function fill(folder: string, { passages, word, vector }: Content): number {
   const facts = { id, name: 'bench', description: '', metadata: {}, createdAt: 1, lastActiveAt: Date.now() / 1000 };
   const database = CollectionDatabase.create(join(folder, `${id}.collection`), {
     ...facts,
-    ...{ embedding: 'bench', dimensions },
+    embedding: 'bench',
+    dimensions,
   });
   let milliseconds = 0;
   const timed = (work: () => void): void => {

@@ -149,7 +149,11 @@ function decodeOnce(path: string, prompt: string): { tokens: Int32Array; text: s
     contextParameters,
   )(model, {
     ...call('llama_context_default_params', contextParameters)(),
-    ...{ context: 256, batch: 256, microBatch: 256, threads: 1, batchThreads: 1 },
+    context: 256,
+    batch: 256,
+    microBatch: 256,
+    threads: 1,
+    batchThreads: 1,
   });
   expect(context).toBeTruthy();
   // The batch keeps the address, so the tokens have to stay where they are.

@@ -62,16 +62,27 @@ const inspectedRequests = [
 
 /** What the server says of conversations: a turn for each list of tokens (cached, computed, written). */
 const conversation = (number, client, loss, ...turns) => ({
-  ...{ number, client, key: null, model: 'Qwen3-8B-Q4_K_M', sub_agent: false, started: '2026-03-18T09:30:00Z' },
+  number,
+  client,
+  key: null,
+  model: 'Qwen3-8B-Q4_K_M',
+  sub_agent: false,
+  started: '2026-03-18T09:30:00Z',
   turns: turns.filter(([, , , task]) => !task).length,
   side_requests: turns.filter(([, , , task]) => task).length,
-  ...{ cached_tokens: 0, computed_tokens: 0, written_tokens: 0 },
+  cached_tokens: 0,
+  computed_tokens: 0,
+  written_tokens: 0,
   saved_seconds: turns.reduce((sum, [cached]) => sum + cached, 0) / 220,
   lost_seconds: loss ? loss.seconds : 0,
   history: turns.map(([cached, computed, written, task = null], index) => ({
     time: `2026-03-18T09:${31 + index}:00Z`,
-    ...{ task, prompt_tokens: cached + computed, cached_tokens: cached, computed_tokens: computed },
-    ...{ written_tokens: written, first_token_ms: Math.round(computed * 4.5) + 90 },
+    task,
+    prompt_tokens: cached + computed,
+    cached_tokens: cached,
+    computed_tokens: computed,
+    written_tokens: written,
+    first_token_ms: Math.round(computed * 4.5) + 90,
     loss: loss && index === turns.length - 1 ? loss : null,
   })),
 });
@@ -82,8 +93,13 @@ const reported = {
       3,
       'Open WebUI',
       {
-        ...{ cause: 'changed', tokens: 5720, seconds: 26, at: 212 },
-        ...{ before: 'You are a helpful assistant. The current time is ', was: '09:36. Use the', is: '09:37. Use the' },
+        cause: 'changed',
+        tokens: 5720,
+        seconds: 26,
+        at: 212,
+        before: 'You are a helpful assistant. The current time is ',
+        was: '09:36. Use the',
+        is: '09:37. Use the',
       },
       [0, 4100, 380],
       [0, 640, 12, 'title'],
@@ -108,21 +124,41 @@ const reported = {
 /** What the server says of a model on the hub, which is not asked. */
 const hubModel = {
   id: 'Qwen/Qwen3-8B-GGUF',
-  ...{ downloads: 1_200_000, likes: 310, changed: '2026-03-18T00:00:00Z', gated: 'no', licence: 'apache-2.0' },
-  ...{ parameters: 8_190_735_360, architecture: 'qwen3', supported: true, context: 40_960 },
-  ...{ tools: true, thinking: true, projector: false },
+  downloads: 1_200_000,
+  likes: 310,
+  changed: '2026-03-18T00:00:00Z',
+  gated: 'no',
+  licence: 'apache-2.0',
+  parameters: 8_190_735_360,
+  architecture: 'qwen3',
+  supported: true,
+  context: 40_960,
+  tools: true,
+  thinking: true,
+  projector: false,
 };
 const hubFiles = {
   model: hubModel.id,
-  ...{ commit: '', architecture: 'qwen3', supported: true, context: 16_384, trained_context: 40_960 },
+  commit: '',
+  architecture: 'qwen3',
+  supported: true,
+  context: 16_384,
+  trained_context: 40_960,
   files: [
     ['Q8_0', 8_709_518_112, 'part', 'slow'],
     ['Q6_K', 6_725_899_040, 'part', 'good'],
     ['Q5_K_M', 5_851_112_224, 'card', 'fast'],
     ['Q4_K_M', 5_027_783_488, 'card', 'fast'],
   ].map(([name, bytes, fit, speed]) => ({
-    ...{ name, bytes, fit, speed, parts: 1, chosen: name === 'Q5_K_M' },
-    ...{ memory_bytes: bytes + 2_900_000_000, card_layers: fit === 'card' ? 37 : 29, layers: 37 },
+    name,
+    bytes,
+    fit,
+    speed,
+    parts: 1,
+    chosen: name === 'Q5_K_M',
+    memory_bytes: bytes + 2_900_000_000,
+    card_layers: fit === 'card' ? 37 : 29,
+    layers: 37,
   })),
   reason: 'The largest useful one that fits on the graphics card with a context of 16,384.',
   projector: null,
@@ -131,14 +167,32 @@ const hubFiles = {
 
 /** What the server says of collections that were added some time ago. */
 const collection = (id, name, description, counts, passages, bytes, more = {}) => ({
-  ...{ id, name, description, created_at: 1_770_000_000, last_active_at: 1_770_000_000, bytes, passages },
+  id,
+  name,
+  description,
+  created_at: 1_770_000_000,
+  last_active_at: 1_770_000_000,
+  bytes,
+  passages,
   files: { in_progress: 0, completed: 0, failed: 0, cancelled: 0, total: 0, ...counts },
-  ...{ folders: [], embedding: 'bge-small-en-v1.5', is_outdated: false, metadata: {}, expires_after_days: null },
+  folders: [],
+  embedding: 'bge-small-en-v1.5',
+  is_outdated: false,
+  metadata: {},
+  expires_after_days: null,
   ...more,
 });
 const collectionFile = (id, name, bytes, passages, more = {}) => ({
-  ...{ id, name, bytes, passages, created_at: 1_770_000_000, status: 'completed', progress: 1 },
-  ...{ error: null, attributes: {}, ...more },
+  id,
+  name,
+  bytes,
+  passages,
+  created_at: 1_770_000_000,
+  status: 'completed',
+  progress: 1,
+  error: null,
+  attributes: {},
+  ...more,
 });
 const lighthouse = {
   folders: [{ path: '/home/mara/lighthouse', include: ['*.pdf', '*.md'], exclude: ['drafts/**'], max_file_bytes: 1e8 }],
@@ -175,14 +229,32 @@ const lampText =
   'At dusk the keeper trims the wick, fills the reservoir and lights the lamp. In fog it burns by day as well.';
 const stormText = 'In a storm from the west the shutters on the gallery are closed before the lamp is lit.';
 const lampPassage = {
-  ...{ passage: 'vs_1.212', collection: 'vs_1', file: 'file-3', name: 'Manual of the lamp.pdf', page: 12 },
-  ...{ headings: ['The lamp', 'Every evening'], start: 1000, end: 1000 + lampText.length, text: lampText },
-  ...{ attributes: {}, score: 0.94, found: { vector: 1, keywords: 2, reranked: 0.94 } },
+  passage: 'vs_1.212',
+  collection: 'vs_1',
+  file: 'file-3',
+  name: 'Manual of the lamp.pdf',
+  page: 12,
+  headings: ['The lamp', 'Every evening'],
+  start: 1000,
+  end: 1000 + lampText.length,
+  text: lampText,
+  attributes: {},
+  score: 0.94,
+  found: { vector: 1, keywords: 2, reranked: 0.94 },
 };
 const stormPassage = {
-  ...{ passage: 'vs_1.1031', collection: 'vs_1', file: 'file-4', name: 'Storms.md', headings: ['From the west'] },
-  ...{ line: 18, start: 600, end: 600 + stormText.length, text: stormText },
-  ...{ attributes: {}, score: 0.71, found: { vector: 3, keywords: 1, reranked: 0.71 } },
+  passage: 'vs_1.1031',
+  collection: 'vs_1',
+  file: 'file-4',
+  name: 'Storms.md',
+  headings: ['From the west'],
+  line: 18,
+  start: 600,
+  end: 600 + stormText.length,
+  text: stormText,
+  attributes: {},
+  score: 0.71,
+  found: { vector: 3, keywords: 1, reranked: 0.71 },
 };
 const aroundLamp = {
   before:
@@ -193,18 +265,43 @@ const aroundLamp = {
 
 /** What the server says of the people of a household. */
 const person = (name, scopes, more = {}) => ({
-  ...{ name, scopes, rate: null, tokens_per_day: null, tokens_today: 0, weight: 1, shared: false, requests: 0 },
-  ...{ refused: 0, created: null, expires: null, last_seen: null, ...more },
+  name,
+  scopes,
+  rate: null,
+  tokens_per_day: null,
+  tokens_today: 0,
+  weight: 1,
+  shared: false,
+  requests: 0,
+  refused: 0,
+  created: null,
+  expires: null,
+  last_seen: null,
+  ...more,
 });
 const everything = ['text', 'chat', 'images', 'audio', 'embeddings', 'tools', 'documents'];
 const household = () => {
   const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
   const device = (id, name, device, used, current = false) => ({
-    ...{ id, type: 'key', name, scopes: everything, device, created: ago(40_000), last_used: ago(used), current },
+    id,
+    type: 'key',
+    name,
+    scopes: everything,
+    device,
+    created: ago(40_000),
+    last_used: ago(used),
+    current,
   });
   const use = (name, requests, prompt_tokens, completion_tokens, images = 0) => ({
-    ...{ day: '2026-03-18', type: 'key', name, requests, prompt_tokens, completion_tokens, images },
-    ...{ audio_seconds_in: 0, audio_seconds_out: 0 },
+    day: '2026-03-18',
+    type: 'key',
+    name,
+    requests,
+    prompt_tokens,
+    completion_tokens,
+    images,
+    audio_seconds_in: 0,
+    audio_seconds_out: 0,
   });
   const anna = [device('1', 'Anna', 'Chrome, Windows', 1, true), device('2', 'Anna', 'Safari, iPhone', 190)];
   return {
@@ -212,7 +309,11 @@ const household = () => {
     keys: [
       person('Anna', [...everything, 'admin'], { requests: 214, tokens_today: 48_200, last_seen: ago(1) }),
       person('Ben', ['text', 'chat', 'images'], {
-        ...{ requests: 31, tokens_today: 152_000, tokens_per_day: 200_000, rate: 30, last_seen: ago(25) },
+        requests: 31,
+        tokens_today: 152_000,
+        tokens_per_day: 200_000,
+        rate: 30,
+        last_seen: ago(25),
       }),
       person('Home Assistant', ['audio', 'chat'], { requests: 96, tokens_today: 9100, weight: 0.5, last_seen: ago(4) }),
     ],

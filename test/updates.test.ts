@@ -150,8 +150,15 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     const collection = new OpenCollection('common', 'vs_notes', CollectionDatabase.open(path));
     const { database } = collection;
     expect(database.facts()).toEqual({
-      ...{ id: 'vs_notes', name: 'Notizen “1”', description: 'd', createdAt: 1, lastActiveAt: 2, metadata: { a: 'b' } },
-      ...{ expiresAfterDays: 7, embedding: 'letters', dimensions: 4 },
+      id: 'vs_notes',
+      name: 'Notizen “1”',
+      description: 'd',
+      createdAt: 1,
+      lastActiveAt: 2,
+      metadata: { a: 'b' },
+      expiresAfterDays: 7,
+      embedding: 'letters',
+      dimensions: 4,
     });
     expect(database.folders()).toEqual([{ path: '/srv/notes', include: ['*.md'], exclude: [], maxFileBytes: 1000 }]);
     expect(database.files().map(({ id, state, error, attributes }) => [id, state, error?.code, attributes])).toEqual([

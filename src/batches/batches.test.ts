@@ -36,12 +36,18 @@ function server(folder: string, own: Partial<BatchWork> & { readonly clock?: { n
   const files = new Libraries(
     (owner) =>
       new StoredFiles({
-        ...{ folder: join(folder, 'common'), owner, now, warn },
+        folder: join(folder, 'common'),
+        owner,
+        now,
+        warn,
         limits: { fileBytes: 10_000, allBytes: 100_000 },
       }),
   );
   const batches = new Batches({
-    ...{ folder, files, now, warn },
+    folder,
+    files,
+    now,
+    warn,
     startTimer: (milliseconds, passed) => {
       const timer = { milliseconds, passed };
       timers.add(timer);
@@ -70,7 +76,13 @@ function server(folder: string, own: Partial<BatchWork> & { readonly clock?: { n
   stops.push(stop);
   const library = batches.of(noKey);
   return {
-    ...{ batches, library, work, sent, warnings, clock, files: files.of({}) },
+    batches,
+    library,
+    work,
+    sent,
+    warnings,
+    clock,
+    files: files.of({}),
     start: () => batches.start(work),
     stop,
     /** Timers of so many milliseconds pass. */
@@ -108,11 +120,14 @@ const line = (customId: string, own: object = {}) =>
     ...own,
   });
 const openai = (file: string): NewBatch => ({
-  ...{ api: 'openai', endpoint, input: { file } },
+  api: 'openai',
+  endpoint,
+  input: { file },
   sender: { address: '127.0.0.1' },
 });
 const messages = (...ids: readonly string[]): NewBatch => ({
-  ...{ api: 'messages', endpoint: '/v1/messages' },
+  api: 'messages',
+  endpoint: '/v1/messages',
   input: { requests: ids.map((customId) => ({ customId, body: {} })) },
   sender: { address: '127.0.0.1' },
 });

@@ -191,8 +191,11 @@ export class BatchStore {
     const known =
       this.#files.get(id) ??
       new AtomicFile<StoredBatch | undefined>({
-        ...{ path: join(this.folderOf(id), 'batch.json'), empty: undefined, maxBytes: 16 * 2 ** 20 },
-        ...{ warn, now },
+        path: join(this.folderOf(id), 'batch.json'),
+        empty: undefined,
+        maxBytes: 16 * 2 ** 20,
+        warn,
+        now,
         ...versionedJson<StoredBatch | undefined>(batchIn, (batch) => batch),
       });
     this.#files.set(id, known);

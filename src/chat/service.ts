@@ -204,8 +204,12 @@ export function chatService(deps: ChatDeps): ChatService {
   const replies: ChatService['replies'] = (request, ticket, count) =>
     repliesBy(
       {
-        ...{ answer, text, countTokens: (each, signal) => countPrompt(each, signal, ticket) },
-        ...{ serverTools: deps.serverTools, compactions: deps.compactions, summaryModel: deps.summaryModel },
+        answer,
+        text,
+        countTokens: (each, signal) => countPrompt(each, signal, ticket),
+        serverTools: deps.serverTools,
+        compactions: deps.compactions,
+        summaryModel: deps.summaryModel,
         recall: deps.recall,
       },
       request,

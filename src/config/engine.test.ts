@@ -27,8 +27,18 @@ describe('--engine', () => {
       cwd: '.',
     };
     expect(read({ ...object, stop: 'SIGINT', memory: '14GB', idle: '10m', parallel: 4, pass: ['cnet_*'] })).toEqual({
-      ...{ command, model: 'q.gguf', kind: 'text', ready: '/health', timeoutMs: 120_000, env: { A: 'b' }, cwd: '.' },
-      ...{ stop: 'SIGINT', memoryBytes: 14 * 2 ** 30, idleMs: 600_000, parallel: 4, pass: ['cnet_*'] },
+      command,
+      model: 'q.gguf',
+      kind: 'text',
+      ready: '/health',
+      timeoutMs: 120_000,
+      env: { A: 'b' },
+      cwd: '.',
+      stop: 'SIGINT',
+      memoryBytes: 14 * 2 ** 30,
+      idleMs: 600_000,
+      parallel: 4,
+      pass: ['cnet_*'],
     });
   });
 

@@ -39,7 +39,10 @@ describe('loadSettingsOf', () => {
   test('explicit values, also those that are defaults', () => {
     const { contextsize } = defaultSettings;
     expect(of({ contextsize, gpulayers: 0, quantkv: 'f16', noflashattention: true })).toEqual({
-      ...{ contextsize, gpulayers: 0, quantkv: 'f16', flashattention: false },
+      contextsize,
+      gpulayers: 0,
+      quantkv: 'f16',
+      flashattention: false,
     });
   });
 });

@@ -37,7 +37,11 @@ function world(folder = join(freshFolder(), 'documents'), options: { readonly ma
   const timer = { restart: () => undefined, cancel: () => undefined };
   const open = () =>
     new DocumentStore({
-      ...{ folder, read, now: () => time.now, tick: () => 0, startTimer: () => timer },
+      folder,
+      read,
+      now: () => time.now,
+      tick: () => 0,
+      startTimer: () => timer,
       warn: (sentence) => warnings.push(sentence),
       onWork: () => undefined,
       ...options,
@@ -45,8 +49,14 @@ function world(folder = join(freshFolder(), 'documents'), options: { readonly ma
   const store = open();
   const create = (name = 'notes', owner = 'common', embedding = model) =>
     store.create(owner, {
-      ...{ id: `vs_${name}`, name, description: '', metadata: {}, createdAt: 1, lastActiveAt: 1_800_000_000 },
-      ...{ embedding, dimensions: 0 },
+      id: `vs_${name}`,
+      name,
+      description: '',
+      metadata: {},
+      createdAt: 1,
+      lastActiveAt: 1_800_000_000,
+      embedding,
+      dimensions: 0,
     });
   const sources = freshFolder();
   const put = (name: string, text: string) => {
@@ -54,7 +64,10 @@ function world(folder = join(freshFolder(), 'documents'), options: { readonly ma
     return join(sources, name);
   };
   const row = async (path: string) => ({
-    ...{ id: `file-${basename(path)}`, name: basename(path), source: path, createdAt: 1 },
+    id: `file-${basename(path)}`,
+    name: basename(path),
+    source: path,
+    createdAt: 1,
     ...(await fileState(path)),
   });
   /** One piece of work; whether there was some. */
@@ -98,7 +111,11 @@ describe('DocumentStore', () => {
     const [best] = search('zebras');
     expect(best).toMatchObject({ found: { vector: 1, keywords: 1 } });
     expect(best?.passage).toMatchObject({
-      ...{ id: 'vs_notes.1', collection: 'vs_notes', file: 'file-zoo.md', name: 'zoo.md', headings: ['Zoo'] },
+      id: 'vs_notes.1',
+      collection: 'vs_notes',
+      file: 'file-zoo.md',
+      name: 'zoo.md',
+      headings: ['Zoo'],
       text: expect.stringContaining('The zebra lives in Africa.'),
     });
     const { passage, before } = store.passage('common', 'vs_notes.1') ?? {};

@@ -425,7 +425,14 @@ function collectionFile(row: FileRow): CollectionFile {
   const { id, name, path, bytes, createdAt, state, error, attributes, chunking, passages, embedded } = row;
   const status = state === 'new' || state === 'embedding' ? 'in_progress' : state;
   return {
-    ...{ id, name, bytes, createdAt, status, attributes, chunking, passages },
+    id,
+    name,
+    bytes,
+    createdAt,
+    status,
+    attributes,
+    chunking,
+    passages,
     ...(path !== undefined && { path }),
     progress: state === 'completed' ? 1 : passages === 0 ? 0 : 0.1 + (0.9 * embedded) / passages,
     ...(error && { error }),

@@ -52,9 +52,15 @@ export function documentLibrary(options: LibraryOptions): DocumentLibrary {
     create: async ({ name = defaultName, description = '', metadata = {}, expiresAfterDays }) => {
       const createdAt = seconds();
       const created = await ownCall('create', {
-        ...{ id: newId(), name, description, metadata, createdAt, lastActiveAt: createdAt },
+        id: newId(),
+        name,
+        description,
+        metadata,
+        createdAt,
+        lastActiveAt: createdAt,
         ...(expiresAfterDays !== undefined && { expiresAfterDays }),
-        ...{ embedding: model(), dimensions: 0 },
+        embedding: model(),
+        dimensions: 0,
       });
       return collectionOf(created);
     },
@@ -78,7 +84,11 @@ export function documentLibrary(options: LibraryOptions): DocumentLibrary {
         if (!library || !upload) throw new AppError('not-stored', { what: 'file', id: file });
         const source = await library.path(file);
         return {
-          ...{ id: upload.id, name: upload.name, source, ...(await fileState(source)), createdAt },
+          id: upload.id,
+          name: upload.name,
+          source,
+          ...(await fileState(source)),
+          createdAt,
           ...(attributes && { attributes }),
           ...(chunking && { chunking }),
         };

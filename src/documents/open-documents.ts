@@ -32,7 +32,9 @@ export function openDocuments({ folder, embedding, files, turn, warn }: Document
   return {
     of: (owner: Owner): DocumentLibrary =>
       documentLibrary({
-        ...{ store, embedding, now: Date.now },
+        store,
+        embedding,
+        now: Date.now,
         owner: fileNameOf(owner),
         files: () => files(owner),
         extract: (name, bytes, signal) => extractDocument(name, { bytes }, { signal }),

@@ -60,7 +60,9 @@ function send(url: URL, { method = 'GET', body, headers }: RequestInit, signal: 
   if (body !== undefined && body !== null && typeof body !== 'string') throw new TypeError('only texts can be sent');
   const length = body ? { 'content-length': String(Buffer.byteLength(body)) } : {};
   return requestFrom(addresses, url, {
-    ...{ method, signal, headers: { ...Object.fromEntries(new Headers(headers)), ...length } },
+    method,
+    signal,
+    headers: { ...Object.fromEntries(new Headers(headers)), ...length },
     ...(body && { body }),
   });
 }

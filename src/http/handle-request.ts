@@ -109,7 +109,13 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
   const respondent = { request, response, signal, id, watch };
   try {
     const { reply, linger, afterwards } = await answer(deps, incoming, {
-      ...{ id, method, path, endpoint, remoteAddress, watch, fault },
+      id,
+      method,
+      path,
+      endpoint,
+      remoteAddress,
+      watch,
+      fault,
     });
     const sent = send(deps, { ...respondent, linger }, reply).finally(afterwards);
     await ('stream' in reply ? Promise.race([sent, fault]) : sent);

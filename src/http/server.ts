@@ -95,7 +95,10 @@ export function createHttpServer(options: HttpServerOptions) {
 
   const upgrades = createUpgrades({
     ...deps,
-    ...{ maxWaitingBytes, pingMilliseconds, refuse: endRaw, webSockets: options.webSockets },
+    maxWaitingBytes,
+    pingMilliseconds,
+    refuse: endRaw,
+    webSockets: options.webSockets,
     endpoints: options.sockets ?? [],
     maxMessageBytes: deps.maxRequestMegabytes * 1024 * 1024,
     onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),

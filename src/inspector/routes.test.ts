@@ -13,7 +13,13 @@ function world() {
   const endpoints = bindAll(inspectorEndpoints(parts), dialectParts());
   const watch = (id: string, headers: Record<string, string>, path = '/v1/chat/completions') =>
     store.watch({
-      ...{ id, method: 'POST', path, family: 'openai', endpoint: path, remoteAddress: '::1', headers },
+      id,
+      method: 'POST',
+      path,
+      family: 'openai',
+      endpoint: path,
+      remoteAddress: '::1',
+      headers,
     });
   return { watch, get: (target: string) => asked(endpoints, 'GET', target) };
 }

@@ -72,7 +72,10 @@ export class KeyFile {
     this.#file = new AtomicFile<readonly StoredKey[]>({
       ...options,
       ...form,
-      ...{ empty: [], maxBytes, folderMode: 0o777, leaveDamaged: true },
+      empty: [],
+      maxBytes,
+      folderMode: 0o777,
+      leaveDamaged: true,
     });
   }
 

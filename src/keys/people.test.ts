@@ -28,10 +28,13 @@ function people({ folder = freshFolder(), password = '', adminPassword = '', key
   const warn = () => undefined;
   const ring = new Keyring({ path, file, warn, now: () => clock.now, tick: () => clock.tick, hash: quickHash });
   const options = {
-    ...{ keys: { ring, file, path }, password, adminPassword },
+    keys: { ring, file, path },
+    password,
+    adminPassword,
     invitations: new Invitations({ ...common, path: join(folder, 'state', 'invitations.json'), keyfile: path }),
     sessions: new Sessions({ ...common, path: join(folder, 'state', 'sessions.json') }),
-    ...{ now: () => clock.now, tick: () => clock.tick },
+    now: () => clock.now,
+    tick: () => clock.tick,
   };
   const server = new ServerPeople(options);
   const rules: PersonRules = { scopes: ['chat'] };

@@ -242,7 +242,10 @@ const holderOf = ({ name, scopes }: KeyRules): SessionHolder => ({ type: 'key', 
 function keyRules(name: string, rules: PersonRules): KeyRules {
   const { weight = 1, shared = false, scopes, rate, tokensPerDay, expires } = rules;
   return {
-    ...{ name, scopes, weight, shared },
+    name,
+    scopes,
+    weight,
+    shared,
     ...(rate !== undefined && { rate }),
     ...(tokensPerDay !== undefined && { tokensPerDay }),
     ...(expires !== undefined && { expires }),
@@ -271,7 +274,9 @@ export function openPeople({ folder, port, keyfile, ring, password, adminPasswor
   const invitations = { path: join(folder, 'invitations.json'), warn, now };
   return new ServerPeople({
     keys: keyfile !== undefined && ring ? { ring, file: new KeyFile({ path: keyfile, warn, now }) } : undefined,
-    ...{ password, adminPassword, now },
+    password,
+    adminPassword,
+    now,
     invitations: keyfile === undefined ? undefined : new Invitations({ ...invitations, keyfile }),
     sessions: new Sessions({ path: join(folder, `sessions-${port}.json`), warn, now }),
     tick: () => performance.now(),

@@ -63,7 +63,10 @@ export class Sessions {
       hash: hashOf(token),
       type: of.type,
       ...(of.type === 'key' ? { keyId: of.keyId } : { proof: proofOf(token, of.password) }),
-      ...{ device, remember, created: time, lastUsed: time },
+      device,
+      remember,
+      created: time,
+      lastUsed: time,
     };
     await this.#change((all) => {
       const kept = all.filter((one) => !this.#isOver(one));

@@ -56,8 +56,14 @@ describe('UsageLog', () => {
     await log.save();
     expect((await opened()).list(1)).toEqual([
       {
-        ...{ day: '2026-11-18', client: 'key phone', requests: 0, promptTokens: 0, completionTokens: 0 },
-        ...{ images: 2, audioSecondsIn: 1.25, audioSecondsOut: 0.5 },
+        day: '2026-11-18',
+        client: 'key phone',
+        requests: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        images: 2,
+        audioSecondsIn: 1.25,
+        audioSecondsOut: 0.5,
       },
     ]);
   });

@@ -36,7 +36,9 @@ export class UsageLog {
     this.#file = new AtomicFile<Days>({
       ...options,
       ...form,
-      ...{ empty: new Map(), maxBytes: 64 * 2 ** 20, folderMode: 0o777 },
+      empty: new Map(),
+      maxBytes: 64 * 2 ** 20,
+      folderMode: 0o777,
     });
   }
 

@@ -74,7 +74,13 @@ export function createAuthority(
   const subject = distinguishedName(`Parley on ${name}`);
   const domains = [...new Set([...localDomains, ...machineNames.filter(isMachineName)])];
   return issue({
-    ...{ subject, issuer: subject, keys, signer: keys.privateKey, now, random, days: authorityDays },
+    subject,
+    issuer: subject,
+    keys,
+    signer: keys.privateKey,
+    now,
+    random,
+    days: authorityDays,
     extensions: [
       // An authority that signs no other authorities.
       extension(ids.basicConstraints, true, sequence(boolean(true), integer(Uint8Array.of(0)))),
@@ -95,8 +101,13 @@ export function createServerCertificate(
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const parent = new X509Certificate(authority.certificate);
   return issue({
-    ...{ subject: distinguishedName(name), issuer: subjectOf(parent), keys, now, random },
-    ...{ signer: createPrivateKey(authority.key), days: serverDays },
+    subject: distinguishedName(name),
+    issuer: subjectOf(parent),
+    keys,
+    now,
+    random,
+    signer: createPrivateKey(authority.key),
+    days: serverDays,
     extensions: [
       extension(ids.basicConstraints, true, sequence()),
       extension(ids.keyUsage, true, bits(Uint8Array.of(digitalSignature), 7)),

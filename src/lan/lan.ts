@@ -86,7 +86,10 @@ export class Lan implements LanService {
     const fingerprint = this.#authority && fingerprintOf(this.#authority);
     const addresses = this.addresses();
     return {
-      ...{ addresses, names: this.#names, port: this.#port, isPublic: this.isPublic },
+      addresses,
+      names: this.#names,
+      port: this.#port,
+      isPublic: this.isPublic,
       ...(fingerprint && { fingerprint }),
       unnamed: this.options.ssl ? [] : addresses.filter((address) => isIP(address) !== 0 && !isPermitted(address, [])),
     };

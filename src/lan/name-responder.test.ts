@@ -50,7 +50,10 @@ function responder(own: readonly string[] = ['192.168.1.5'], names: readonly str
 }
 
 const record = (address: string, name = 'parley.local', ttl = 120) => ({
-  ...{ name, ttl, data: ipBytes(address), flush: true },
+  name,
+  ttl,
+  data: ipBytes(address),
+  flush: true,
   type: address.includes(':') ? recordTypes.AAAA : recordTypes.A,
 });
 const question = (type: number = recordTypes.A, name = 'parley.local') => ({ name, type });

@@ -52,7 +52,9 @@ function open(fault: (call: string, socket: number) => Error | undefined = () =>
   const fake = fakeSockets(fault);
   const warned: string[] = [];
   const names = openNames({
-    ...{ interfaces, machineName: 'Desk', socket: fake.socket },
+    interfaces,
+    machineName: 'Desk',
+    socket: fake.socket,
     changed: () => undefined,
     warn: (sentence) => warned.push(sentence),
   });

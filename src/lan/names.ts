@@ -41,7 +41,10 @@ export function openNames({ machineName, interfaces, changed, warn, socket = cre
     isBroken = true;
   };
   const responder = new NameResponder({
-    ...{ addresses, changed, startTimer: systemTimer, now: () => performance.now() },
+    addresses,
+    changed,
+    startTimer: systemTimer,
+    now: () => performance.now(),
     names: [commonName, ...localNames(machineName)].filter((name, index, all) => all.indexOf(name) === index),
     isOwn: (address) => isOwnAddress(address, interfaces()),
     isNear: (address) => isInNetwork(address, interfaces()),

@@ -54,7 +54,13 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
 /** Endpoints of the server that the page uses as well, for its session only. */
 export function sessionEndpoints(session: Session, endpoints: readonly PlainEndpoint[]): Endpoint[] {
   return endpoints.map(({ method, match, path, summary, family, handle }) => ({
-    ...{ method, match, path, summary, family, rateLimited: false, access: 'guarded' },
+    method,
+    match,
+    path,
+    summary,
+    family,
+    rateLimited: false,
+    access: 'guarded',
     handle: (call) => {
       if (!session.admits(call.headers)) throw new AppError('unauthorized', {});
       return handle(call, undefined);

@@ -136,7 +136,9 @@ async function authorization(config: AddressConfig, { logins, product }: SdkDeps
   if (grant === 'client_credentials') {
     const { ClientCredentialsProvider } = await import('@modelcontextprotocol/client');
     return new ClientCredentialsProvider({
-      ...{ clientId, clientSecret, clientName: product.name },
+      clientId,
+      clientSecret,
+      clientName: product.name,
       ...(scope !== undefined && { scope }),
       ...(issuer !== undefined && { expectedIssuer: issuer }),
     });

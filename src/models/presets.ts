@@ -111,7 +111,10 @@ export function factsOf(reading: PresetReading): PresetFacts {
   const parameters = requestDefaults(settingsFrom(values));
   const length = values.get('defaultgenamt');
   return {
-    ...{ base, system: String(values.get('systemprompt') ?? ''), parameters, messages },
+    base,
+    system: String(values.get('systemprompt') ?? ''),
+    parameters,
+    messages,
     ...(typeof length === 'number' && { replyLength: length }),
   };
 }

@@ -73,7 +73,10 @@ test.each([
 
 describe('warmModel', () => {
   const model = (name: string, type: 'ready' | 'unloaded' | 'leaving', lastUsed: number, kind = 'text') => ({
-    ...{ name, kind, lastUsed, state: { type } },
+    name,
+    kind,
+    lastUsed,
+    state: { type },
   });
   const loading = { name: 'slow', kind: 'text', lastUsed: 99, state: { type: 'loading', progress: 0 } } as const;
 

@@ -23,8 +23,13 @@ export interface Phase {
 type Finish = Pick<Extract<GenerationEvent, { type: 'finish' }>, 'reason' | 'usage' | 'timings'>;
 
 const noTotals = {
-  ...{ generations: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, processedTokens: 0 },
-  ...{ promptMs: 0, generationMs: 0 },
+  generations: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  processedTokens: 0,
+  promptMs: 0,
+  generationMs: 0,
 };
 
 /** Times between two tokens, counted by these upper bounds (in seconds) while the tokens come. */

@@ -39,14 +39,20 @@ export class LoadLog {
     const seconds = (this.now() - this.#startedAt) / 1000;
     this.terminal.line(`Load ${this.kind} Model OK: True`);
     this.terminal.line(`Loaded ${this.name} in ${seconds.toFixed(1)} s: ${facts.join(', ')}`, {
-      ...{ event: 'load', outcome: 'done', model: this.name, duration_ms: Math.round(seconds * 1000) },
+      event: 'load',
+      outcome: 'done',
+      model: this.name,
+      duration_ms: Math.round(seconds * 1000),
     });
   }
 
   failed(reason: string): void {
     this.terminal.line(`Load ${this.kind} Model OK: False`);
     this.terminal.line(`${this.name} could not be loaded: ${reason}`, {
-      ...{ level: 'error', event: 'load', outcome: 'failed', model: this.name },
+      level: 'error',
+      event: 'load',
+      outcome: 'failed',
+      model: this.name,
     });
   }
 }

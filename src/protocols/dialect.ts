@@ -224,7 +224,10 @@ export async function streamReply<Event extends StreamEvent>(
   return {
     ...eventStream(encode(begun.events), withStartNotices(headers, begun), filler),
     keepAlive: {
-      ...{ milliseconds: keepAliveMs, filler, initialFiller, atOnce: begun.first === undefined },
+      milliseconds: keepAliveMs,
+      filler,
+      initialFiller,
+      atOnce: begun.first === undefined,
       // A dialect with its own notices has no comments.
       ...(notice ? {} : { progress }),
     },

@@ -18,15 +18,30 @@ import { formOf } from './testing/forms.ts';
 
 const day = 24 * 60 * 60;
 const stored = (id: string, purpose: StoredFile['purpose']): StoredFile => ({
-  ...{ id, purpose, name: `${id}.txt`, mime: 'text/plain', bytes: 3, createdAt: 1000 },
+  id,
+  purpose,
+  name: `${id}.txt`,
+  mime: 'text/plain',
+  bytes: 3,
+  createdAt: 1000,
 });
 const allFiles = [stored('file-c', 'assistants'), stored('file-b', 'batch'), stored('file-a', 'assistants')];
 const pending: Upload = {
-  ...{ id: 'upload_a', name: 'a.txt', purpose: 'assistants', createdAt: 1000, mime: 'text/plain', bytes: 3 },
-  ...{ status: 'pending', expiresAt: 4600 },
+  id: 'upload_a',
+  name: 'a.txt',
+  purpose: 'assistants',
+  createdAt: 1000,
+  mime: 'text/plain',
+  bytes: 3,
+  status: 'pending',
+  expiresAt: 4600,
 };
 const batch = (id: string): Batch => ({
-  ...{ id, status: 'in_progress', endpoint: '/v1/chat/completions', createdAt: 1000, expiresAt: 1000 + day },
+  id,
+  status: 'in_progress',
+  endpoint: '/v1/chat/completions',
+  createdAt: 1000,
+  expiresAt: 1000 + day,
   counts: { total: 2, succeeded: 0, failed: 0 },
   usage: { input: 0, cached: 0, output: 0, reasoning: 0 },
 });

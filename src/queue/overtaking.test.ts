@@ -70,7 +70,11 @@ async function simulate(list: readonly Work[], { tick = 1, estimates = true } = 
 }
 
 const request = (arrivedAt: number, expectedSeconds: number | undefined, client = 'a') => ({
-  ...{ client, arrivedAt, expectedSeconds, alone: true, cost: 1 },
+  client,
+  arrivedAt,
+  expectedSeconds,
+  alone: true,
+  cost: 1,
 });
 
 describe('overtakes', () => {

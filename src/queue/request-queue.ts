@@ -51,7 +51,12 @@ export class RequestQueue {
     );
     const { position, again, rest, expect, resume, isShare } = admission;
     return {
-      ...{ position, again, rest, expect, resume, isShare },
+      position,
+      again,
+      rest,
+      expect,
+      resume,
+      isShare,
       // Another one after `again`.
       get turn() {
         return admission.turn;

@@ -56,7 +56,9 @@ test('usage of a text: the tokens of its prompt and of its reply', async () => {
 test('usage of images: each image', async () => {
   const draw = () => events({ type: 'progress' }, { type: 'picture', index: 0 }, { type: 'picture', index: 1 });
   const service = imageService({
-    ...{ requestQueue, work, drawings: new RunningDrawings(() => 0) },
+    requestQueue,
+    work,
+    drawings: new RunningDrawings(() => 0),
     source: { ...source<ImageEngine>({ draw, facts: () => undefined }), facts: {} as never },
   });
   const request = { count: 2, seed: 1, steps: 1 } as ImageRequest;
@@ -70,7 +72,8 @@ test('usage of sound: the seconds that are spoken, played and transcribed', asyn
   const speech = speechService({ requestQueue, work, source: { ...source<SpeechEngine>({ speak: said }), ...voices } });
   const music = musicService({ requestQueue, work, source: source<MusicEngine>({ generate: said }) });
   const transcription = transcriptionService({
-    ...{ requestQueue, work },
+    requestQueue,
+    work,
     source: source<TranscriptionEngine>({ transcribe: finish }),
   });
   expect([

@@ -43,7 +43,11 @@ export function createApp(deps: AppDeps) {
   if (batches) {
     const { settings, keys, usage, models, memory } = deps;
     const work = batchWork({
-      ...{ endpoints, keys, usage, models, memory },
+      endpoints,
+      keys,
+      usage,
+      models,
+      memory,
       alias: modelAlias(settings, () => memory?.list() ?? []),
       watchExchange: watchAll(services.exchangeSinks),
       idleMs: people.idleMs,

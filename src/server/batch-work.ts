@@ -60,8 +60,14 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     const { address: remoteAddress } = sender;
     const bytes = Buffer.from(JSON.stringify(body));
     const watch = options.watchExchange?.({
-      ...{ id, method: 'POST', path, family: endpoint.family.name, endpoint: endpoint.path, recorded: false },
-      ...{ remoteAddress, headers },
+      id,
+      method: 'POST',
+      path,
+      family: endpoint.family.name,
+      endpoint: endpoint.path,
+      recorded: false,
+      remoteAddress,
+      headers,
     });
     let failure: AppError | undefined;
     let reply: Reply;
@@ -73,8 +79,18 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
       if (key && scope && !key.scopes.includes(scope)) throw new AppError('scope-missing', { scope });
       refuseStreams(bytes);
       reply = await endpoint.handle({
-        ...{ id, method: 'POST', path, query: new URLSearchParams(), headers, body: bytes, signal, remoteAddress },
-        ...{ authorized: true, ...(key && { key }), watch, giveWay },
+        id,
+        method: 'POST',
+        path,
+        query: new URLSearchParams(),
+        headers,
+        body: bytes,
+        signal,
+        remoteAddress,
+        authorized: true,
+        ...(key && { key }),
+        watch,
+        giveWay,
       });
     } catch (error) {
       failure = asAppError(error);

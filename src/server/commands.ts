@@ -45,7 +45,9 @@ const commands = {
     const { launchCommand } = await import('./launch-command.ts');
     const { startServer } = await import('./child-server.ts');
     return launchCommand({
-      ...{ ...here(input), system: thisSystem(), signals: process },
+      ...here(input),
+      system: thisSystem(),
+      signals: process,
       backups: join(ownFolder('config'), 'agents'),
       startServer: (flags) => startServer(flags, { detached: true }),
     });
@@ -59,7 +61,9 @@ const commands = {
     const { lanOf } = await import('./lan-server.ts');
     const own = here(input);
     return lanCommand({
-      ...{ ...own, now: Date.now, keyFile: defaultKeyFile() },
+      ...own,
+      now: Date.now,
+      keyFile: defaultKeyFile(),
       lan: lanOf({ host: '', ssl: null }, (line) => own.terminal.line(line)),
       invitationFile: join(ownFolder('state'), 'invitations.json'),
       color: process.stdout.isTTY && !process.env.NO_COLOR,
@@ -69,7 +73,9 @@ const commands = {
     const { mcpCommand } = await import('./mcp-command.ts');
     const { openBrowser } = await import('./open-browser.ts');
     return mcpCommand({
-      ...{ ...here(input), product: readProduct(), environment: process.env },
+      ...here(input),
+      product: readProduct(),
+      environment: process.env,
       signal: stopSignal(input, 'The login was stopped.'),
       defaultFile: join(ownFolder('config'), 'mcp.json'),
       open: (url) => openBrowser(url, () => undefined),
@@ -98,7 +104,10 @@ export function runCommand(name: CommandName, input: CommandInput): Promise<numb
 function here({ args }: Pick<CommandInput, 'args'>): Command {
   const system = thisSystem();
   return {
-    ...{ args, fetch, ask: asking(), now: () => performance.now() },
+    args,
+    fetch,
+    ask: asking(),
+    now: () => performance.now(),
     terminal: new Terminal(streamOutput(process.stdout, { moving: true })),
     folder: ownFolder('models'),
     places: knownPlaces(system),

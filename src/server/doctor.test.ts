@@ -249,8 +249,16 @@ describe('Graphics cards', () => {
 test('Models: count and size by program, and each damaged one', async () => {
   const model = (program: string, bytes: number) => ({
     type: 'model' as const,
-    ...{ name: 'm', path: '/m', program, bytes, modified: '2026-11-01T00:00:00.000Z' },
-    ...{ parameters: 1, architecture: 'llama', weights: 'Q8_0', context: 1, title: undefined },
+    name: 'm',
+    path: '/m',
+    program,
+    bytes,
+    modified: '2026-11-01T00:00:00.000Z',
+    parameters: 1,
+    architecture: 'llama',
+    weights: 'Q8_0',
+    context: 1,
+    title: undefined,
   });
   const damaged = { type: 'damaged' as const, name: 'd', path: '/d.gguf', program: 'Jan', reason: 'it is cut off' };
   const models = async () => [

@@ -50,7 +50,8 @@ function documentServices({ folder, files, warn }: ServiceOptions) {
   const open = (): Promise<Documents> => {
     opened ??= import('../documents/open-documents.ts').then(({ openDocuments }) =>
       openDocuments({
-        ...{ folder, warn },
+        folder,
+        warn,
         embedding: () => use?.embedding(),
         files: (owner) => files()?.of(senderOf(owner)),
         turn: async (giveWay, signal) => {

@@ -27,7 +27,10 @@ function world(replies: Readonly<Record<string, unknown>>) {
 }
 
 const collection = {
-  ...{ id: 'vs_1', name: 'notes', bytes: 2_000_000, passages: 12 },
+  id: 'vs_1',
+  name: 'notes',
+  bytes: 2_000_000,
+  passages: 12,
   files: { total: 3, in_progress: 1, failed: 1 },
 };
 

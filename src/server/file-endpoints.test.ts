@@ -40,7 +40,11 @@ async function world({ fileMegabytes = 2, allMegabytes = 8, keys = {} }: WorldOp
   const base = `http://127.0.0.1:${server.port}`;
   const options = { maxRetries: 0, apiKey: 'none' };
   return {
-    ...{ server, base, folder, forgotten, stored },
+    server,
+    base,
+    folder,
+    forgotten,
+    stored,
     openai: new OpenAI({ ...options, baseURL: `${base}/v1` }),
     anthropic: new Anthropic({ ...options, baseURL: base }),
     as: (key: string) => new OpenAI({ ...options, baseURL: `${base}/v1`, defaultHeaders: { 'x-test-key': key } }),
@@ -277,7 +281,10 @@ test('files: a client that goes away in the middle leaves nothing', async () => 
 test('uploads: the OpenAI client sends a file in parts', async () => {
   const { openai } = await world();
   const upload = await openai.uploads.create({
-    ...{ bytes: 11, filename: 'a.jsonl', mime_type: 'application/jsonl', purpose: 'batch' },
+    bytes: 11,
+    filename: 'a.jsonl',
+    mime_type: 'application/jsonl',
+    purpose: 'batch',
     expires_after: { anchor: 'created_at', seconds: 7200 },
   });
   expect(upload).toMatchObject({ object: 'upload', status: 'pending', file: null, bytes: 11 });

@@ -40,12 +40,18 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
     ]);
     const own = join(folder, fileNameOf(owner));
     const files: StoredFiles = new StoredFiles({
-      ...{ folder: own, owner, limits, now, warn },
+      folder: own,
+      owner,
+      limits,
+      now,
+      warn,
       otherBytes: async () => (await uploads.bytes()) + (await (await batches()).bytes(owner)),
       ...(forget && { forgotten: (id: string) => forget(owner, id) }),
     });
     const uploads: Uploads = new Uploads({
-      ...{ folder: join(own, 'uploads'), files, now },
+      folder: join(own, 'uploads'),
+      files,
+      now,
       fileBytes: limits.fileBytes,
     });
     return { files, uploads };

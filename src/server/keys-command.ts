@@ -25,8 +25,13 @@ parley keys revoke NAME      delete one
   --keyfile FILE             the file; start the server with the same flag`;
 
 const options = {
-  ...{ scopes: text, rate: text, tokens: text, weight: text },
-  ...{ shared: flag, expires: text, keyfile: text },
+  scopes: text,
+  rate: text,
+  tokens: text,
+  weight: text,
+  shared: flag,
+  expires: text,
+  keyfile: text,
 };
 
 /** `parley keys` */

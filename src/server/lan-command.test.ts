@@ -19,11 +19,15 @@ function run(
   const renewals: unknown[] = [];
   const stored = () =>
     new Invitations({
-      ...{ path: join(folder, 'invitations.json'), keyfile: join(folder, 'keys.json') },
-      ...{ warn: expect.fail, now: () => Date.UTC(2027, 0, 1) },
+      path: join(folder, 'invitations.json'),
+      keyfile: join(folder, 'keys.json'),
+      warn: expect.fail,
+      now: () => Date.UTC(2027, 0, 1),
     });
   const code = lanCommand({
-    ...{ args, color: false, now: () => Date.UTC(2027, 0, 1) },
+    args,
+    color: false,
+    now: () => Date.UTC(2027, 0, 1),
     terminal: { line: (line = '') => void printed.push(line) },
     keyFile: join(folder, 'keys.json'),
     invitationFile: join(folder, 'invitations.json'),

@@ -101,8 +101,11 @@ async function serverOn(
     const texts = (value: unknown) => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
     const { fingerprint } = body;
     const facts = {
-      ...{ port, isPublic: body.public === true },
-      ...{ addresses: texts(body.addresses), names: texts(body.names), unnamed: texts(body.unnamed) },
+      port,
+      isPublic: body.public === true,
+      addresses: texts(body.addresses),
+      names: texts(body.names),
+      unnamed: texts(body.unnamed),
       ...(typeof fingerprint === 'string' && { fingerprint }),
     };
     return { address, facts };

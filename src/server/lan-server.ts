@@ -24,7 +24,11 @@ export async function openLan(settings: Pick<Settings, 'host' | 'ssl' | 'keyfile
 /** This machine in its network, with the certificates of this account. */
 export function lanOf({ host, ssl }: Pick<Settings, 'host' | 'ssl'>, warn: Warn): Lan {
   return new Lan({
-    ...{ host, warn, ssl: Boolean(ssl), machineName: hostname(), interfaces: networkInterfaces },
+    host,
+    warn,
+    ssl: Boolean(ssl),
+    machineName: hostname(),
+    interfaces: networkInterfaces,
     folder: join(ownFolder('state'), 'lan'),
     now: Date.now,
   });

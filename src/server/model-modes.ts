@@ -78,7 +78,9 @@ async function withModel(
 
 async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {
   const given = givenModels(runtime.model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
-    ...{ name, kind, optional },
+    name,
+    kind,
+    optional,
     load: () => runtime.registry.load(kind, name),
   }));
   const listening = (): void => {

@@ -196,8 +196,16 @@ describe('parley search', () => {
     'acme/Foo-1B-GGUF': { files: {}, fields: { gguf: { ...gguf, architecture: 'odd' } } },
   };
   const recommendation: Recommendation = {
-    ...{ purpose: 'chat', name: 'Foo 8B', model: 'acme/Foo-8B-GGUF:Q4_K_M', search: null, pack: null },
-    ...{ file: null, sha256: null, bytes: 5.2e9, licence: 'MIT', why: 'It answers.' },
+    purpose: 'chat',
+    name: 'Foo 8B',
+    model: 'acme/Foo-8B-GGUF:Q4_K_M',
+    search: null,
+    pack: null,
+    file: null,
+    sha256: null,
+    bytes: 5.2e9,
+    licence: 'MIT',
+    why: 'It answers.',
   };
   const search = async (args: string[], base: string) => {
     const screen = terminal();

@@ -37,7 +37,11 @@ export const buildCommand = command(
     if (!Object.hasOwn(cudaBuilt.packages, system))
       throw new CommandError(`The CUDA engine can be compiled on Linux only, not on this system (${system}).`);
     await buildCuda({
-      ...{ folder, system, source, fetch, findPackage },
+      folder,
+      system,
+      source,
+      fetch,
+      findPackage,
       environment: context.environment ?? process.env,
       architectures: arch === '' ? [] : arch.split(/[,;]/),
       jobs: jobs === '' ? jobsFor(availableParallelism(), availableBytes()) : Number(jobs),

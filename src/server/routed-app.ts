@@ -349,7 +349,11 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     failure = { name: option, reason: reasonOf(asAppError(error)) };
     const { code, message } = asAppError(error);
     terminal.line(`${option} is not switched to: ${error.message}`, {
-      ...{ level: 'error', event: 'swap', outcome: 'failed', model: option, error: { code, message } },
+      level: 'error',
+      event: 'swap',
+      outcome: 'failed',
+      model: option,
+      error: { code, message },
     });
   }
 

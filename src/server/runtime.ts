@@ -97,7 +97,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const documents = served ? openDocumentServices(settings, () => clients, log) : undefined;
   const clients: ClientServices = served
     ? {
-        ...{ ...openOwnFiles(settings, () => clients, log), memories: openMemories(log), ...documents?.clients },
+        ...openOwnFiles(settings, () => clients, log),
+        memories: openMemories(log),
+        ...documents?.clients,
         ...(await clientServices(settings, log)),
         ...(await openAllowedServers(options)),
       }
@@ -136,7 +138,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
   const { app, restore, preload, resumeDownloads } = await routedApp(options, {
-    ...{ model, pool, registry, lastModel, loads: choice?.loads, build },
+    model,
+    pool,
+    registry,
+    lastModel,
+    loads: choice?.loads,
+    build,
   });
   documents?.bind({ embedding: () => app.context.taskServices.embedding, requestQueue: app.requestQueue });
   const engine =
@@ -166,7 +173,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }).then(() => exit(0));
   }
   return {
-    ...{ app, engine, registry, stop, exit },
+    app,
+    engine,
+    registry,
+    stop,
+    exit,
     ...(lan && { lan: { lan, people: senders?.people } }),
     resumeDownloads: () => void resumeDownloads?.(),
     preload: () => void Promise.all([preload?.(), documents?.resume()]),

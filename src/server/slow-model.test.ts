@@ -33,7 +33,10 @@ describe('slowModelAdvice', () => {
     const files = Object.entries(sizes).map(([name, gigabytes]) => ({ name, bytes: gigabytes * 1e9 }));
     const { speed = 2, repository = 'acme/foo' } = own;
     return slowModelAdvice({
-      ...{ name: 'foo-Q8_0', tokensPerSecond: speed, bytes: 9e9, repository },
+      name: 'foo-Q8_0',
+      tokensPerSecond: speed,
+      bytes: 9e9,
+      repository,
       files: async () => ({ files }) as unknown as HubFiles,
     });
   };
@@ -55,14 +58,20 @@ describe('slowModelAdvice', () => {
     [
       'no hub',
       slowModelAdvice({
-        ...{ name: 'foo', tokensPerSecond: 1, bytes: 9e9, repository: 'acme/foo' },
+        name: 'foo',
+        tokensPerSecond: 1,
+        bytes: 9e9,
+        repository: 'acme/foo',
         files: () => Promise.reject(new Error('offline')),
       }),
     ],
     [
       'no repository',
       slowModelAdvice({
-        ...{ name: 'foo', tokensPerSecond: 1, bytes: 9e9, repository: undefined },
+        name: 'foo',
+        tokensPerSecond: 1,
+        bytes: 9e9,
+        repository: undefined,
         files: () => Promise.reject(new Error('not asked')),
       }),
     ],

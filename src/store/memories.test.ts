@@ -11,7 +11,10 @@ function opened({ path = join(folder(), 'own', 'common.json'), memories = 100, s
   let ids = 0;
   let time = seconds;
   const store = new MemoryStore({
-    ...{ path, warn: () => undefined, now: () => new Date(1000 * time++), newId: () => `m${++ids}` },
+    path,
+    warn: () => undefined,
+    now: () => new Date(1000 * time++),
+    newId: () => `m${++ids}`,
     limits: { memories, bytes: 2 ** 20 },
   });
   return { store, path };

@@ -37,7 +37,11 @@ export class MemoryStore implements MemoryLibrary {
     this.#options = options;
     this.#limits = limits;
     this.#file = new AtomicFile<readonly Memory[]>({
-      ...{ path, warn, now, maxBytes: limits.bytes, folderMode: 0o700 },
+      path,
+      warn,
+      now,
+      maxBytes: limits.bytes,
+      folderMode: 0o700,
       ...versionedList('memories', isMemory, 'it holds no memories'),
     });
   }
@@ -177,7 +181,11 @@ function wordsOf(text: string): readonly string[] {
 
 function isMemory(value: unknown): value is Memory {
   return hasMembers(value, {
-    ...{ id: 'string', text: 'string', character: 'string?', pinned: 'boolean' },
-    ...{ createdAt: 'integer', changedAt: 'integer' },
+    id: 'string',
+    text: 'string',
+    character: 'string?',
+    pinned: 'boolean',
+    createdAt: 'integer',
+    changedAt: 'integer',
   });
 }

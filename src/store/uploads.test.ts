@@ -14,7 +14,11 @@ function world(limits = { fileBytes: 1000, allBytes: 5000 }, folder = freshFolde
   const now = () => clock.now;
   const warn = (sentence: string) => expect.fail(sentence);
   const files: StoredFiles = new StoredFiles({
-    ...{ folder, owner: 'no key', limits, now, warn },
+    folder,
+    owner: 'no key',
+    limits,
+    now,
+    warn,
     otherBytes: () => uploads.bytes(),
   });
   const own = join(folder, 'uploads');

@@ -34,7 +34,12 @@ function send({ method, target, headers, body, chunks }: SentRequest, port: numb
     // Said in any case: without it a body of GET would be taken for the next request.
     const framing = chunks.length > 0 ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) };
     const outgoing = request({
-      ...{ host: '127.0.0.1', port, agent, method, path: target, timeout: 120_000 },
+      host: '127.0.0.1',
+      port,
+      agent,
+      method,
+      path: target,
+      timeout: 120_000,
       headers: { ...headers, ...framing },
     });
     outgoing

@@ -99,7 +99,11 @@ test('templates: spoilt ones are refused or rendered, and no user turn and no to
             templateUse: { chats: true, tools: true, shownTools: true },
             continueAssistantTurn: true,
           },
-          ...{ stop: [], serverVariables: {}, requestVariables: {}, reasoningEffort: undefined, now: new Date(0) },
+          stop: [],
+          serverVariables: {},
+          requestVariables: {},
+          reasoningEffort: undefined,
+          now: new Date(0),
         },
       );
       expect(prompt).toContain('quagga5');
@@ -218,7 +222,11 @@ function received(pieces: readonly Uint8Array[]): readonly unknown[] {
   const events: unknown[] = [];
   let ids = 0;
   const stream = new ReplyStream({
-    ...{ form: 'chat', host: 'gpu1', maxTokens: 100, separate: true, parted: true },
+    form: 'chat',
+    host: 'gpu1',
+    maxTokens: 100,
+    separate: true,
+    parted: true,
     newCallId: () => `made${ids++}`,
     now: () => 0,
   });

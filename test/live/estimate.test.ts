@@ -46,7 +46,9 @@ async function write(name: Name): Promise<string> {
   await writeGguf(path, {
     metadata: { ...metadata, ...entries },
     tensors: tensors.map(({ name: tensor, shape }) => ({
-      ...{ name: tensor, shape, type: 'F32' },
+      name: tensor,
+      shape,
+      type: 'F32',
       data: () => noisy(4 * shape.reduce((product, side) => product * side, 1)),
     })),
   });

@@ -23,7 +23,7 @@ function ask({ port }: LiveServer, path: string, { body, ca, headers, ...options
     (resolve, reject) => {
       const text = body && JSON.stringify(body);
       const own = {
-        ...{ host: `parley.local:${port}` },
+        host: `parley.local:${port}`,
         ...(text !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       };

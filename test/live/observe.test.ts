@@ -146,8 +146,18 @@ describe('observing requests', () => {
     expect(status).toBe(200);
     const line = await lineOf(id);
     expect(line).toMatchObject({
-      ...{ event: 'request', level: 'info', family, path, method: 'POST', status: 200, outcome: 'done' },
-      ...{ remote: '127.0.0.1', model: 'parley-mini', work: ['text'], completion_tokens: 4, finish_reason: 'length' },
+      event: 'request',
+      level: 'info',
+      family,
+      path,
+      method: 'POST',
+      status: 200,
+      outcome: 'done',
+      remote: '127.0.0.1',
+      model: 'parley-mini',
+      work: ['text'],
+      completion_tokens: 4,
+      finish_reason: 'length',
     });
     for (const field of ['duration_ms', 'queue_ms', 'load_ms', 'first_token_ms', 'prompt_ms', 'prompt_tokens'])
       expect(line[field], field).toBeTypeOf('number');

@@ -490,7 +490,10 @@ describe('load settings', () => {
     expect(await loadOf(live)).toMatchObject({ model: 'parley-mini', contextsize: null, in_use: { context: 2048 } });
     expect(await change(live, { contextsize: 512, quantkv: 'q8_0' })).toEqual({ success: true });
     expect(await loadOf(live)).toMatchObject({
-      ...{ model: 'parley-mini', contextsize: 512, quantkv: 'q8_0', error: null },
+      model: 'parley-mini',
+      contextsize: 512,
+      quantkv: 'q8_0',
+      error: null,
       in_use: { context: 512, trained_context: 2048, quantkv: 'q8_0' },
     });
     expect(await contextOf(nativeClient(live.base))).toBe(512);

@@ -607,7 +607,11 @@ describe('a person is removed', () => {
     await boss.done('PUT', path('Some'), { scopes: ['images'], tokens_per_day: 1000, weight: 2 });
     const keys = (await boss.done('GET', '/api/admin/keys')).json as Record<string, unknown>[];
     expect(keys.find(({ name }) => name === 'Some')).toMatchObject({
-      ...{ scopes: ['images'], rate: null, tokens_per_day: 1000, weight: 2, expires: null },
+      scopes: ['images'],
+      rate: null,
+      tokens_per_day: 1000,
+      weight: 2,
+      expires: null,
     });
     expect((await some.ask('POST', '/v1/chat/completions', chat())).status).toBe(403);
     await boss.done('DELETE', path('Some', '?data=remove'));
@@ -663,7 +667,9 @@ describe('a person is removed', () => {
     const before = found(bens);
     expect(before).toHaveLength(1);
     expect((await boss.done('DELETE', path('anna', '?data=remove'))).json).toEqual({
-      ...{ success: true, key: true, data: 'removed' },
+      success: true,
+      key: true,
+      data: 'removed',
     });
     await running;
     expect(found(secret)).toEqual([]);

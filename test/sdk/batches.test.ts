@@ -64,7 +64,10 @@ test.each([
     requestOf(endpoint, { ...body, stream: true, background: true }, 'stream'),
   ]);
   const made = await live.openai.batches.create({
-    ...{ input_file_id: file.id, endpoint, completion_window: '24h', metadata: { team: 'a' } },
+    input_file_id: file.id,
+    endpoint,
+    completion_window: '24h',
+    metadata: { team: 'a' },
     output_expires_after: { anchor: 'created_at', seconds: 3600 },
   });
   expect(made).toMatchObject({ object: 'batch', endpoint, input_file_id: file.id, metadata: { team: 'a' } });

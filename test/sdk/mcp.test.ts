@@ -73,7 +73,9 @@ async function world(scripts: Scripts, servers: readonly HttpToolServer[], optio
     },
     messages: async (named: readonly Named[]) => {
       const { content } = await anthropic.beta.messages.create({
-        ...{ model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Greet.' }] },
+        model: 'any',
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'Greet.' }],
         mcp_servers: named.map(({ name, url, token }) => ({
           type: 'url',
           name,

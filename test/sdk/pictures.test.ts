@@ -53,7 +53,12 @@ describe('node-sd-webui', () => {
       prompt: 'a red heart',
       negativePrompt: 'blue',
       samplingMethod: SamplingMethod.Euler,
-      ...{ width: side, height: side, steps, seed: 7, batchSize: 2, cfgScale: 1 },
+      width: side,
+      height: side,
+      steps,
+      seed: 7,
+      batchSize: 2,
+      cfgScale: 1,
     });
     expect(await Promise.all(images.map(decoded))).toEqual([
       ['png', side, side],
@@ -63,7 +68,12 @@ describe('node-sd-webui', () => {
     expect(await client().pngInfo({ imageData: images[1] ?? '' })).toMatchObject({
       prompt: 'a red heart',
       negativePrompt: 'blue',
-      ...{ steps, samplingMethod: 'Euler', cfgScale: 1, seed: 8, width: side, height: side },
+      steps,
+      samplingMethod: 'Euler',
+      cfgScale: 1,
+      seed: 8,
+      width: side,
+      height: side,
     });
     const hires = { steps: 1, denoisingStrength: 0.5, upscaler: 'ESRGAN-slim 2x', upscaleBy: 2 };
     const larger = await client().txt2img({
@@ -82,7 +92,10 @@ describe('node-sd-webui', () => {
     const { images, parameters } = await client().img2img({
       prompt: 'a tree',
       imageData,
-      ...{ width: side, height: side, steps, cfgScale: 1 },
+      width: side,
+      height: side,
+      steps,
+      cfgScale: 1,
     });
     expect(await decoded(images[0] ?? '')).toEqual(['png', side, side]);
     expect(parameters).toMatchObject({ prompt: 'a tree', init_images: null });

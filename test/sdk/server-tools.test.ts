@@ -103,7 +103,9 @@ test('Anthropic SDK: mcp_servers of the file run on the server, and others are r
   );
   const client = new Anthropic({ baseURL: base, apiKey: 'secret', maxRetries: 0 });
   const body = (url: string) => ({
-    ...{ model: 'any', max_tokens: 100, messages },
+    model: 'any',
+    max_tokens: 100,
+    messages,
     mcp_servers: [{ type: 'url' as const, name: 'tools', url }],
     tools: [
       {

@@ -31,7 +31,10 @@ beforeAll(async () => {
   browser = await startChromium();
   // One page for all: a new one for each would take most of the time.
   const context = await browser.newContext({
-    ...{ hasTouch: true, isMobile: true, reducedMotion: 'reduce', serviceWorkers: 'block' },
+    hasTouch: true,
+    isMobile: true,
+    reducedMotion: 'reduce',
+    serviceWorkers: 'block',
     viewport: { width: 390, height: 844 },
   });
   context.setDefaultTimeout(60_000);

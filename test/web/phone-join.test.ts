@@ -54,7 +54,10 @@ async function scan(
   link: string,
 ): Promise<{ page: Page; asked: readonly Request[]; tap: (on: Locator) => Promise<number> }> {
   const context = await browser.newContext({
-    ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, reducedMotion: 'reduce' },
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    isMobile: true,
+    reducedMotion: 'reduce',
     serviceWorkers: 'block',
   });
   context.setDefaultTimeout(60_000);

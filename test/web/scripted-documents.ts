@@ -29,8 +29,13 @@ export class ScriptedDocuments {
 
   add(name: string, texts: Readonly<Record<string, string>> = {}, more: Partial<ScriptedCollection> = {}) {
     const collection: ScriptedCollection = {
-      ...{ id: `vs_${this.#next()}`, name, description: '', files: [], folders: [] },
-      ...{ embedding: 'parley-embed', is_outdated: false },
+      id: `vs_${this.#next()}`,
+      name,
+      description: '',
+      files: [],
+      folders: [],
+      embedding: 'parley-embed',
+      is_outdated: false,
       ...more,
     };
     this.collections.push(collection);
@@ -105,10 +110,14 @@ export class ScriptedDocuments {
     const count = (status: string) => files.filter((file) => file.status === status).length;
     return {
       ...rest,
-      ...{ bytes: files.reduce((sum, { text }) => sum + text.length, 0), passages: count('completed') },
+      bytes: files.reduce((sum, { text }) => sum + text.length, 0),
+      passages: count('completed'),
       files: {
-        ...{ in_progress: count('in_progress'), completed: count('completed'), failed: count('failed') },
-        ...{ cancelled: 0, total: files.length },
+        in_progress: count('in_progress'),
+        completed: count('completed'),
+        failed: count('failed'),
+        cancelled: 0,
+        total: files.length,
       },
     };
   }
@@ -129,7 +138,8 @@ export class ScriptedDocuments {
               end: index + text.length,
             },
             ...(file.name.endsWith('.pdf') ? { page: 3, headings: [] } : { headings: ['Introduction'], line: 1 }),
-            ...{ before: file.text.slice(0, index), after: file.text.slice(index + text.length) },
+            before: file.text.slice(0, index),
+            after: file.text.slice(index + text.length),
           })),
         );
       return all.map((passage, index) => ({ ...passage, passage: `${collection.id}.${index + 1}` }));
@@ -144,7 +154,9 @@ export class ScriptedDocuments {
       .filter(({ collection }) => body.collections?.includes(collection) ?? true)
       .filter(({ text }) => words.some((word) => text.toLowerCase().includes(word)))
       .map(({ before: _, after: __, ...passage }, index) => ({
-        ...{ ...passage, score: 1 / (index + 1), found: { vector: index + 1, keywords: index + 2, reranked: 0.9 } },
+        ...passage,
+        score: 1 / (index + 1),
+        found: { vector: index + 1, keywords: index + 2, reranked: 0.9 },
       }));
     return { queries: [body.query], results, notes: [] };
   }
@@ -161,6 +173,9 @@ export async function withDocuments(page: Page, base: string, documents: boolean
 }
 
 const told = ({ text, ...file }: ScriptedFile): object => ({
-  ...{ ...file, bytes: text.length, created_at: 1_770_000_000, attributes: {} },
+  ...file,
+  bytes: text.length,
+  created_at: 1_770_000_000,
+  attributes: {},
   passages: file.status === 'completed' ? 12 : 0,
 });

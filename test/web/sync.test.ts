@@ -130,8 +130,19 @@ describe.skipIf(withoutBrowser)('records on the server', () => {
       },
     );
     const ada = {
-      ...{ id: 'ada', changedAt: 1, name: 'Ada', description: 'A cook', personality: '', scenario: '', greetings: [] },
-      ...{ examples: '', system: '', afterMessages: '', world: [], creatorNotes: '', tags: [] },
+      id: 'ada',
+      changedAt: 1,
+      name: 'Ada',
+      description: 'A cook',
+      personality: '',
+      scenario: '',
+      greetings: [],
+      examples: '',
+      system: '',
+      afterMessages: '',
+      world: [],
+      creatorNotes: '',
+      tags: [],
     };
     const pocket = await device(server.base, phone, { characters: [ada] });
     await arrives(pocket, () => stored(pocket, 'chats'), ['a', 'b', 'long']);

@@ -124,7 +124,10 @@ describe.skipIf(withoutBrowser)('two tabs', () => {
         me: 'You',
         them: 'Parley',
       },
-      ...{ note: { text: '', template: '<|>', depth: 320 }, oneLine: true, stops: [], prefill: '' },
+      note: { text: '', template: '<|>', depth: 320 },
+      oneLine: true,
+      stops: [],
+      prefill: '',
       passages: ['a', 'b', 'c'].map((name) => ({
         id: name,
         by: 'person',

@@ -102,7 +102,10 @@ export class CollectionFolders {
         name: basename(path),
         source: join(folder, path),
         createdAt: row?.createdAt ?? Math.floor(this.options.now() / 1000),
-        ...{ folder, path, bytes, modified },
+        folder,
+        path,
+        bytes,
+        modified,
       };
     });
     database.addFiles(changed);

@@ -7,8 +7,20 @@ const silent = new Set(
   ),
 );
 const characters: Readonly<Record<string, string>> = {
-  ...{ par: '\n', line: '\n', row: '\n', sect: '\n\n', page: '\n\n', tab: '\t', cell: ' | ', emdash: '—', endash: '–' },
-  ...{ lquote: '‘', rquote: '’', ldblquote: '“', rdblquote: '”', bullet: '•' },
+  par: '\n',
+  line: '\n',
+  row: '\n',
+  sect: '\n\n',
+  page: '\n\n',
+  tab: '\t',
+  cell: ' | ',
+  emdash: '—',
+  endash: '–',
+  lquote: '‘',
+  rquote: '’',
+  ldblquote: '“',
+  rdblquote: '”',
+  bullet: '•',
 };
 
 interface Group {

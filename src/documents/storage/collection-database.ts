@@ -140,7 +140,8 @@ export class CollectionDatabase {
     const inProgress = isNew + embedding;
     return {
       files: { inProgress, completed, failed, cancelled, total: inProgress + completed + failed + cancelled },
-      ...{ passages, bytes },
+      passages,
+      bytes,
     };
   }
 

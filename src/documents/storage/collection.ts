@@ -266,7 +266,9 @@ export class OpenCollection {
       ...best,
       ...(page !== undefined && { page }),
       ...(line !== undefined && { line }),
-      ...{ start, end, text: `${header}${own}` },
+      start,
+      end,
+      text: `${header}${own}`,
     };
   }
 

@@ -248,9 +248,16 @@ function fileFacts(file: HeldFile): CollectionFile {
   const { id, name, bytes, status, attributes, chunking } = file;
   const unreadable = { code: 'unsupported_file', message: 'There is no text in it.' } as const;
   return {
-    ...{ id, name, bytes, createdAt: 1000, status, progress: status === 'completed' ? 1 : 0 },
+    id,
+    name,
+    bytes,
+    createdAt: 1000,
+    status,
+    progress: status === 'completed' ? 1 : 0,
     ...(status === 'failed' && { error: unreadable }),
-    ...{ attributes, chunking, passages: status === 'completed' ? 1 : 0 },
+    attributes,
+    chunking,
+    passages: status === 'completed' ? 1 : 0,
   };
 }
 
@@ -259,7 +266,13 @@ function collectionFacts(collection: HeldCollection): Collection {
   const files = [...collection.files.values()];
   const count = (status: IndexStatus): number => files.filter((file) => file.status === status).length;
   return {
-    ...{ id, name, description, metadata, folders, createdAt: 1000, lastActiveAt: 2000 },
+    id,
+    name,
+    description,
+    metadata,
+    folders,
+    createdAt: 1000,
+    lastActiveAt: 2000,
     ...(expiresAfterDays !== undefined && { expiresAfterDays }),
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     files: {

@@ -4,8 +4,11 @@ import { defaultMemory, type ModelShape } from './model-shape.ts';
 
 /** 64 KiB of cache per token: a GiB for 16,384 tokens. */
 const shape = {
-  ...{ architecture: 'qwen3', layers: 28, trainedContext: 131_072 },
-  ...{ sizeBytes: 4 * 2 ** 30, cacheBytesPerToken: 65_536 },
+  architecture: 'qwen3',
+  layers: 28,
+  trainedContext: 131_072,
+  sizeBytes: 4 * 2 ** 30,
+  cacheBytesPerToken: 65_536,
 } as ModelShape;
 const options = { ...defaultMemory, contextSize: 16_384 };
 const gib = 2 ** 30;

@@ -5,8 +5,12 @@ import { defaultMemory } from './model-shape.ts';
 const gigabyte = 2 ** 30;
 /** Eight gigabytes of weights and one of cache. */
 const shape = {
-  ...{ architecture: 'llama', layers: 31, trainedContext: 8192, sizeBytes: 8 * gigabyte },
-  ...{ cacheBytesPerToken: 2 ** 17, compute: { output: 2 ** 18, layer: 0, attention: 0, heads: 0 } },
+  architecture: 'llama',
+  layers: 31,
+  trainedContext: 8192,
+  sizeBytes: 8 * gigabyte,
+  cacheBytesPerToken: 2 ** 17,
+  compute: { output: 2 ** 18, layer: 0, attention: 0, heads: 0 },
 };
 const options = { ...defaultMemory, contextSize: 8192, marginBytes: gigabyte, projectorBytes: 0 };
 

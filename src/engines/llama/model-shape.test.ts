@@ -38,26 +38,42 @@ const qwen8b = {
   ...attention(32, 8, 128),
 };
 const gptOss = {
-  ...{ block_count: 24, embedding_length: 2880, 'attention.sliding_window': 128 },
+  block_count: 24,
+  embedding_length: 2880,
+  'attention.sliding_window': 128,
   ...attention(64, 8, 64),
 };
 const lfm2 = {
-  ...{ block_count: 4, embedding_length: 64, 'shortconv.l_cache': 3 },
+  block_count: 4,
+  embedding_length: 64,
+  'shortconv.l_cache': 3,
   ...attention(4, [0, 4, 0, 4], 16),
 };
 const qwen27b = {
-  ...{ block_count: 64, embedding_length: 5120, full_attention_interval: 4 },
-  ...{ 'ssm.conv_kernel': 4, 'ssm.inner_size': 6144, 'ssm.state_size': 128, 'ssm.group_count': 16 },
+  block_count: 64,
+  embedding_length: 5120,
+  full_attention_interval: 4,
+  'ssm.conv_kernel': 4,
+  'ssm.inner_size': 6144,
+  'ssm.state_size': 128,
+  'ssm.group_count': 16,
   ...attention(24, 4, 256),
 };
 const deepseek = {
-  ...{ block_count: 61, embedding_length: 7168, 'attention.key_length_mla': 192, 'attention.value_length_mla': 128 },
+  block_count: 61,
+  embedding_length: 7168,
+  'attention.key_length_mla': 192,
+  'attention.value_length_mla': 128,
   ...attention(128, 1, 576),
 };
 const gemma4 = {
-  ...{ block_count: 4, embedding_length: 256, 'attention.sliding_window': 512, 'attention.shared_kv_layers': 1 },
-  ...{ 'attention.sliding_window_pattern': [true, true, false, true], 'attention.key_length_swa': 32 },
-  ...{ 'attention.value_length_swa': 32 },
+  block_count: 4,
+  embedding_length: 256,
+  'attention.sliding_window': 512,
+  'attention.shared_kv_layers': 1,
+  'attention.sliding_window_pattern': [true, true, false, true],
+  'attention.key_length_swa': 32,
+  'attention.value_length_swa': 32,
   ...attention(4, 2, 64),
 };
 

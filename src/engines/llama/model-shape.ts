@@ -223,8 +223,23 @@ function cachedLayers({ architecture, number, blocks }: ModelFacts): number {
 
 /** Every how many layers one sees the whole context; negative where that is the first of them and not the last. */
 const windowPeriods: Readonly<Record<string, number>> = {
-  ...{ gemma2: 2, gemma3: 6, gemma3n: 5, 'gpt-oss': 2, cohere2: 4, cohere2moe: -4, exaone4: 4, 'exaone-moe': 4 },
-  ...{ olmo2: 4, llama4: 4, afmoe: 4, mellum: 4, 'muse-glimmer': 4, plamo3: 8, laguna: -4, smallthinker: -4, lfm2: 0 },
+  gemma2: 2,
+  gemma3: 6,
+  gemma3n: 5,
+  'gpt-oss': 2,
+  cohere2: 4,
+  cohere2moe: -4,
+  exaone4: 4,
+  'exaone-moe': 4,
+  olmo2: 4,
+  llama4: 4,
+  afmoe: 4,
+  mellum: 4,
+  'muse-glimmer': 4,
+  plamo3: 8,
+  laguna: -4,
+  smallthinker: -4,
+  lfm2: 0,
 };
 /** Where the file does not say it. */
 const windowTokens: Readonly<Record<string, number>> = { gemma2: 4096, llama4: 8192, 'exaone-moe': 128 };

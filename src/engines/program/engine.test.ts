@@ -36,7 +36,11 @@ function engineOf(
   const guarded: string[] = [];
   const ports: number[] = [];
   const pool = new BackendPool({
-    ...{ addresses: [], environment: {}, capability: 'text', startTimer, now: () => performance.now() },
+    addresses: [],
+    environment: {},
+    capability: 'text',
+    startTimer,
+    now: () => performance.now(),
     say: () => undefined,
   });
   const engine = new ProgramEngine({

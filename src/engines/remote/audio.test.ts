@@ -30,7 +30,13 @@ function wav(): Buffer {
 }
 
 const speech: SpeechRequest = {
-  ...{ text: 'Hello', voice: 'nova', speed: 1, language: '', instruction: 'calm', seed: 0, format: 'wav' },
+  text: 'Hello',
+  voice: 'nova',
+  speed: 1,
+  language: '',
+  instruction: 'calm',
+  seed: 0,
+  format: 'wav',
   streamed: false,
 };
 
@@ -44,7 +50,12 @@ describe('RemoteSpeech', () => {
       { type: 'finish', seconds: 1 },
     ]);
     expect(one.asked('/v1/audio/speech')[0]?.body).toEqual({
-      ...{ model: 'default', input: 'Hello', voice: 'nova', speed: 1, response_format: 'wav', instructions: 'calm' },
+      model: 'default',
+      input: 'Hello',
+      voice: 'nova',
+      speed: 1,
+      response_format: 'wav',
+      instructions: 'calm',
     });
   });
 
@@ -72,11 +83,18 @@ test.each([
 });
 
 const recording: TranscriptionRequest = {
-  ...{ recording: wav(), language: 'de', translate: false, prompt: 'Parley', temperature: 0 },
-  ...{ words: true, suppressNonSpeech: false },
+  recording: wav(),
+  language: 'de',
+  translate: false,
+  prompt: 'Parley',
+  temperature: 0,
+  words: true,
+  suppressNonSpeech: false,
 };
 const verbose = {
-  ...{ text: 'Guten Tag.', language: 'german', duration: 1.5 },
+  text: 'Guten Tag.',
+  language: 'german',
+  duration: 1.5,
   segments: [{ start: 0, end: 1.5, text: 'Guten Tag.', avg_logprob: -0.1 }],
   words: [{ word: 'Guten', start: 0, end: 0.5 }],
 };

@@ -52,8 +52,13 @@ export const drawingFacts = { nativeSize: 512, defaults: { steps: 20, guidance: 
 /** Of a backend that has not answered. Whether it runs graphs depends on the product, if that is known. */
 export function unknownDrawingFacts(name: string, product: string | undefined): ImageFacts {
   return {
-    ...{ name, title: name, path: name, ...drawingFacts },
-    ...{ samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] },
+    name,
+    title: name,
+    path: name,
+    ...drawingFacts,
+    samplers: ['Euler a'],
+    schedulers: ['automatic'],
+    upscalers: [],
     ...(product === 'comfyui' && { graphs: 'whole' }),
     ...(product === undefined && { graphs: 'perhaps' }),
   };

@@ -79,7 +79,12 @@ test('turns of a conversation are followed, with a line for each', () => {
   ]);
   expect(report.list()).toHaveLength(1);
   expect(report.list()[0]?.totals).toEqual({
-    ...{ turns: 3, sides: 0, cached: 14_100, computed: 23_400, written: 150, lost: 10_000 },
+    turns: 3,
+    sides: 0,
+    cached: 14_100,
+    computed: 23_400,
+    written: 150,
+    lost: 10_000,
   });
 });
 

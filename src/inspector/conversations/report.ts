@@ -143,7 +143,13 @@ export class ConversationReport {
     if (!found && session === undefined && (!origin || as === 'side')) return undefined;
     const client = knownClient({ ...facts, headers: head.headers });
     const conversation = found ?? {
-      ...{ number: ++this.#count, owner, client, sender, session, model, startedAt: this.options.now() },
+      number: ++this.#count,
+      owner,
+      client,
+      sender,
+      session,
+      model,
+      startedAt: this.options.now(),
       isSubAgent: firstHeader(head, subAgentHeaders) !== undefined,
       firstPromptTokens: 0,
       history: [],

@@ -17,8 +17,13 @@ describe('lossOf', () => {
     droppedTokens,
     origin: originOf(previous),
     miss: {
-      ...{ time: 0, promptTokens: 11_000, reusedTokens: 0, partedAt: previous.common ?? 10_000 },
-      ...{ before: 'Today is ', kept: 'Tuesday', wanted: 'Wednesday' },
+      time: 0,
+      promptTokens: 11_000,
+      reusedTokens: 0,
+      partedAt: previous.common ?? 10_000,
+      before: 'Today is ',
+      kept: 'Tuesday',
+      wanted: 'Wednesday',
     },
   });
   const words = { before: 'Today is ', was: 'Tuesday', is: 'Wednesday' };
@@ -61,7 +66,9 @@ describe('placeOf', () => {
   const [mine, other] = [conversation('mine', 'a'), conversation('other', 'b')];
   const none = { previous: undefined, ofSession: undefined, latest: undefined };
   const asked = (previous?: Partial<Previous>, session?: string, task?: 'title' | 'compaction') => ({
-    ...{ session, task, promptTokens: 11_000 },
+    session,
+    task,
+    promptTokens: 11_000,
     origin: previous && originOf(previous),
   });
 

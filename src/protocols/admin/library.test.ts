@@ -14,8 +14,13 @@ function world() {
   const downloads: ModelDownloads = {
     list: async () => [
       {
-        ...{ model: 'acme/foo', state: 'running', doneBytes: 5, totalBytes: undefined, bytesPerSecond: 2 },
-        ...{ reason: undefined, path: undefined },
+        model: 'acme/foo',
+        state: 'running',
+        doneBytes: 5,
+        totalBytes: undefined,
+        bytesPerSecond: 2,
+        reason: undefined,
+        path: undefined,
       },
     ],
     start: async (model) => ((await found('start')(model)) ? model : undefined),
@@ -27,7 +32,12 @@ function world() {
     asked.push(`delete ${filename} beside ${loaded}`);
   };
   const listed = (state: 'ready' | 'unloaded', path: string) => ({
-    ...{ name: path, id: path, present: false, state, path, expiresAt: 0 },
+    name: path,
+    id: path,
+    present: false,
+    state,
+    path,
+    expiresAt: 0,
   });
   const models = { list: async () => [listed('ready', '/m/b.gguf'), listed('unloaded', '/m/c.gguf')] };
   const access = { enabled: true, password: 'key' };
@@ -48,8 +58,13 @@ test('GET /api/admin/downloads: lists the downloads, unknown values are null', a
   expect(await world().ask('GET', '/api/admin/downloads')).toEqual({
     downloads: [
       {
-        ...{ model: 'acme/foo', state: 'running', done_bytes: 5, total_bytes: null, bytes_per_second: 2 },
-        ...{ reason: null, path: null },
+        model: 'acme/foo',
+        state: 'running',
+        done_bytes: 5,
+        total_bytes: null,
+        bytes_per_second: 2,
+        reason: null,
+        path: null,
       },
     ],
   });

@@ -8,7 +8,11 @@ const known = { contextSize: 8192, trainedContext: 32_768, layers: { all: 29, on
 const status: LoadStatus = {
   model: 'mini',
   settings: { contextsize: 8192, gpulayers: null, quantkv: null, flashattention: null },
-  ...{ pending: false, failure: undefined, known, quantkv: 'f16', flashattention: true },
+  pending: false,
+  failure: undefined,
+  known,
+  quantkv: 'f16',
+  flashattention: true,
 };
 
 function world(own: Partial<LoadStatus> = {}, refusal?: string, saveConfig = async () => '/m/mini.kcpps') {
@@ -31,11 +35,20 @@ function world(own: Partial<LoadStatus> = {}, refusal?: string, saveConfig = asy
 
 test('GET: the settings, and what is in use', async () => {
   expect(await world().ask('GET')).toEqual({
-    ...{ model: 'mini', contextsize: 8192, gpulayers: null, quantkv: null, flashattention: null },
-    ...{ pending: false, error: null },
+    model: 'mini',
+    contextsize: 8192,
+    gpulayers: null,
+    quantkv: null,
+    flashattention: null,
+    pending: false,
+    error: null,
     in_use: {
-      ...{ context: 8192, trained_context: 32_768, layers: 29, gpu_layers: 12 },
-      ...{ quantkv: 'f16', flashattention: true },
+      context: 8192,
+      trained_context: 32_768,
+      layers: 29,
+      gpu_layers: 12,
+      quantkv: 'f16',
+      flashattention: true,
     },
   });
 });

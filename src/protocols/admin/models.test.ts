@@ -192,9 +192,19 @@ const unsearched = () => Promise.reject(new Error('not asked'));
 describe('/api/admin/search', () => {
   const path = '/api/admin/search';
   const found: HubModel = {
-    ...{ id: 'acme/foo', downloads: 5, likes: null, changed: null, gated: 'no' as const, licence: 'mit' },
-    ...{ parameters: 4e9, architecture: 'qwen3', supported: true, context: 4096 },
-    ...{ tools: true, thinking: false, projector: false },
+    id: 'acme/foo',
+    downloads: 5,
+    likes: null,
+    changed: null,
+    gated: 'no' as const,
+    licence: 'mit',
+    parameters: 4e9,
+    architecture: 'qwen3',
+    supported: true,
+    context: 4096,
+    tools: true,
+    thinking: false,
+    projector: false,
   };
 
   test('gives a page of models, and the cursor of the next one', async () => {
@@ -228,12 +238,27 @@ describe('/api/admin/search', () => {
 describe('/api/admin/search/files', () => {
   const path = '/api/admin/search/files';
   const file = {
-    ...{ name: 'Q4_K_M', bytes: 5e9, parts: 2, fit: 'part' as const, memoryBytes: 6e9, cardLayers: 9, layers: 33 },
-    ...{ speed: 'slow' as const, chosen: true },
+    name: 'Q4_K_M',
+    bytes: 5e9,
+    parts: 2,
+    fit: 'part' as const,
+    memoryBytes: 6e9,
+    cardLayers: 9,
+    layers: 33,
+    speed: 'slow' as const,
+    chosen: true,
   };
   const found: HubFiles = {
-    ...{ model: 'acme/foo', commit: 'c0ffee', architecture: 'qwen3', supported: true, context: 8192 },
-    ...{ trainedContext: 40_960, files: [file], reason: 'It is the only one.', projector: { bytes: 9 }, draft: null },
+    model: 'acme/foo',
+    commit: 'c0ffee',
+    architecture: 'qwen3',
+    supported: true,
+    context: 8192,
+    trainedContext: 40_960,
+    files: [file],
+    reason: 'It is the only one.',
+    projector: { bytes: 9 },
+    draft: null,
   };
 
   test('gives the files of a model for a context', async () => {
@@ -245,7 +270,11 @@ describe('/api/admin/search/files', () => {
     const services = { library: async () => ({ list: async () => [], search: unsearched, files }) };
     const query = 'model=acme/foo@v1&context=8192';
     expect(await ask(path, { services, query }, 'Bearer key')).toMatchObject({
-      ...{ model: 'acme/foo', supported: true, trained_context: 40_960, projector: { bytes: 9 }, draft: null },
+      model: 'acme/foo',
+      supported: true,
+      trained_context: 40_960,
+      projector: { bytes: 9 },
+      draft: null,
       files: [{ name: 'Q4_K_M', memory_bytes: 6e9, card_layers: 9, layers: 33, speed: 'slow', chosen: true }],
     });
     await ask(path, { services, query: 'model=acme/foo&context=-1' }, 'Bearer key');

@@ -31,7 +31,12 @@ test('packs: lists what each brings, and the progress of its installation', asyn
   expect(await world().send('/api/admin/packs')).toEqual({
     packs: [
       {
-        ...{ name: 'ears', brings: 'Speech to text.', licence: 'MIT', bytes: 5, state: 'absent', in_use: false },
+        name: 'ears',
+        brings: 'Speech to text.',
+        licence: 'MIT',
+        bytes: 5,
+        state: 'absent',
+        in_use: false,
         job: { state: 'running', done_bytes: 1, total_bytes: 5, reason: null },
       },
     ],

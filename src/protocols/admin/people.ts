@@ -148,7 +148,8 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const issued = await inviting.invite({
           name,
           ...(!existing && { suggested, rules: rulesOf(rules) }),
-          ...{ lifetimeMs: minutes * 60_000, by: nameOf(call) },
+          lifetimeMs: minutes * 60_000,
+          by: nameOf(call),
         });
         return json(linkBody(issued));
       },
@@ -258,9 +259,14 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
 
   function invitationBody({ id, name, rules, created, expires, by }: Invitation) {
     return {
-      ...{ id, name, existing: rules === undefined },
+      id,
+      name,
+      existing: rules === undefined,
       ...(rules && rulesBody(rules)),
-      ...{ created: moment(created), expires: moment(expires), minutes_left: minutesUntil(expires), by },
+      created: moment(created),
+      expires: moment(expires),
+      minutes_left: minutesUntil(expires),
+      by,
     };
   }
 

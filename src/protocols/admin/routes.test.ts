@@ -92,8 +92,15 @@ describe('GET /api/admin/usage', () => {
   test('lists clients by type and name, for a number of days', async () => {
     const listed = await ask(open, 'days=3');
     expect(listed[0]).toEqual({
-      ...{ day: '2026-11-18', type: 'key', name: 'phone', requests: 2, prompt_tokens: 10, completion_tokens: 5 },
-      ...{ images: 1, audio_seconds_in: 1.3, audio_seconds_out: 0 },
+      day: '2026-11-18',
+      type: 'key',
+      name: 'phone',
+      requests: 2,
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      images: 1,
+      audio_seconds_in: 1.3,
+      audio_seconds_out: 0,
     });
     expect(listed.map(({ type, name }: { type: string; name: string }) => `${type}:${name}`)).toEqual([
       ...['key:phone', 'password:', 'address:::1', 'others:'],

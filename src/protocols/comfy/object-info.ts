@@ -57,7 +57,13 @@ function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Read
     scheduler: [(facts?.schedulers ?? []).map(scheduleName)],
   };
   const advanced: Inputs = {
-    ...{ model, add_noise: [['enable', 'disable']], noise_seed: seed, steps, cfg, ...sampling, ...prompts },
+    model,
+    add_noise: [['enable', 'disable']],
+    noise_seed: seed,
+    steps,
+    cfg,
+    ...sampling,
+    ...prompts,
     start_at_step: number('INT', 0, 0, 10_000),
     end_at_step: number('INT', 10_000, 0, 10_000),
     return_with_leftover_noise: [['disable', 'enable']],

@@ -355,31 +355,55 @@ function collectionBody(collection: Collection): object {
   const { embedding, isOutdated, metadata, expiresAfterDays } = collection;
   const { inProgress, completed, failed, cancelled, total } = files;
   return {
-    ...{ id, name, description, created_at: createdAt, last_active_at: lastActiveAt, bytes, passages },
+    id,
+    name,
+    description,
+    created_at: createdAt,
+    last_active_at: lastActiveAt,
+    bytes,
+    passages,
     files: { in_progress: inProgress, completed, failed, cancelled, total },
     folders: folders.map(({ path: folder, include, exclude, maxFileBytes, note }) => {
       return { path: folder, include, exclude, max_file_bytes: maxFileBytes, note: note ?? null };
     }),
-    ...{ embedding, is_outdated: isOutdated, metadata, expires_after_days: expiresAfterDays ?? null },
+    embedding,
+    is_outdated: isOutdated,
+    metadata,
+    expires_after_days: expiresAfterDays ?? null,
   };
 }
 
 function fileBody(file: CollectionFile): object {
   const { id, name, path: relative, bytes, createdAt, status, progress, error, attributes, passages } = file;
   return {
-    ...{ id, name, ...(relative !== undefined && { path: relative }), bytes, created_at: createdAt },
-    ...{ status, progress, error: error ?? null, attributes, passages },
+    id,
+    name,
+    ...(relative !== undefined && { path: relative }),
+    bytes,
+    created_at: createdAt,
+    status,
+    progress,
+    error: error ?? null,
+    attributes,
+    passages,
   };
 }
 
 function passageBody(passage: Passage) {
   const { id, collection, file, name, page, headings, line, start, end, text, attributes } = passage;
   return {
-    ...{ passage: id, collection, file, name },
+    passage: id,
+    collection,
+    file,
+    name,
     ...(page !== undefined && { page }),
     headings,
     ...(line !== undefined && { line }),
-    ...{ start, end, text, attributes, url: passageUrl(id) },
+    start,
+    end,
+    text,
+    attributes,
+    url: passageUrl(id),
   };
 }
 

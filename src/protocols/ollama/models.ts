@@ -258,7 +258,12 @@ function runningBody(entry: ModelEntry, expiresAt: number, gpuBytes = 0): object
   const { name, size, digest, details, capabilities, contextLength } = entry;
   const tag = `${name}:latest`;
   return {
-    ...{ name: tag, model: tag, size, digest, details, capabilities },
+    name: tag,
+    model: tag,
+    size,
+    digest,
+    details,
+    capabilities,
     expires_at: timestamp(Math.min(expiresAt, never)),
     size_vram: gpuBytes,
     ...(contextLength === undefined ? {} : { context_length: contextLength }),

@@ -54,7 +54,10 @@ async function create(call: Call, services: Services): Promise<Reply> {
   const file = await filesOf(call, services).get(sent);
   if (!file) throw f.wrong('input_file_id', 'the id of a stored file');
   const batch = await batchesOf(call, services).create({
-    ...{ api: 'openai', endpoint, input: { file: file.id }, sender: senderOfBatch(call) },
+    api: 'openai',
+    endpoint,
+    input: { file: file.id },
+    sender: senderOfBatch(call),
     ...(metadata && { metadata }),
     ...(seconds !== undefined && { outputSeconds: seconds }),
   });

@@ -197,7 +197,10 @@ describe('realtime: a response', () => {
     talk.send({ type: 'response.create' });
     const done = await talk.next('response.done');
     expect(await talk.next('response.function_call_arguments.done')).toMatchObject({
-      ...{ call_id: 'call_7', name: 'weather', arguments: '{"city":"Rome"}', output_index: 1 },
+      call_id: 'call_7',
+      name: 'weather',
+      arguments: '{"city":"Rome"}',
+      output_index: 1,
     });
     // The words before the call are spoken first.
     expect(names(talk.events).indexOf('response.output_audio.done')).toBeLessThan(
@@ -537,7 +540,9 @@ describe('realtime: the connection', () => {
 
 test('realtime: a request without an upgrade gets 426 with the reason', async () => {
   const endpoints = realtimeEndpoints.map((endpoint) => ({
-    ...{ ...endpoint, access: 'open' as const, rateLimited: false },
+    ...endpoint,
+    access: 'open' as const,
+    rateLimited: false,
     handle: (call: Call) => endpoint.handle(call, undefined),
   }));
   const world = await serve(endpoints);

@@ -133,7 +133,10 @@ export type CreateFields = f.Fields<typeof createFields>;
 const { model, input, instructions, previous_response_id: previous } = createFields;
 
 export const compactFields = {
-  ...{ model, input, instructions, previous_response_id: previous },
+  model,
+  input,
+  instructions,
+  previous_response_id: previous,
   ...f.each(['prompt_cache_key', 'prompt_cache_options', 'service_tier', 'image'], f.ignored()),
 };
 

@@ -47,7 +47,9 @@ const asClient =
 
 const endpoints: readonly ModelEndpoint<DialectContext & ResponseState>[] = [
   row(path, 'Answer a conversation; stream optional.', asClient(create), {
-    ...{ queued: true, replayedAs: 'chat', batched: true },
+    queued: true,
+    replayedAs: 'chat',
+    batched: true,
     fields: createFields,
   }),
   row(`${path}/input_tokens`, 'Count the tokens of a request.', asClient(countTokens), {

@@ -25,7 +25,9 @@ async function sent(server: LiveServer): Promise<string> {
     purpose: 'batch',
   });
   const { id } = await client.batches.create({
-    ...{ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' },
+    input_file_id: file.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
   });
   return id;
 }

@@ -59,7 +59,14 @@ async function opened(start: StartServer): Promise<Setting> {
   const store: Setting['store'] = (other) =>
     until(() => childrenOf(server.pid, 'documents/worker').find((pid) => pid !== other) ?? false);
   return {
-    ...{ server, collection, folder, disk, start, add, found, store },
+    server,
+    collection,
+    folder,
+    disk,
+    start,
+    add,
+    found,
+    store,
     readers: async () => childrenOf(await store(), 'extraction/worker'),
     file: async (name) => {
       const all = (await get(`${path}/${collection}/files`)).json() as { files: { name: string }[] };

@@ -241,7 +241,10 @@ export function indexAgain(
   signal: AbortSignal,
 ): Promise<DocumentIndex> {
   const bare: DocumentIndex = {
-    ...{ id, at, textHash, passages },
+    id,
+    at,
+    textHash,
+    passages,
     model: '',
     vectors: new Float32Array(),
     dimensions: 0,

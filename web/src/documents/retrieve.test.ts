@@ -16,7 +16,11 @@ const book: Attachment = {
   text: `${filler(1, 200)}\n\n${fact}\n\n${filler(300, 200)}`,
 };
 const asked = (text: string, more: Partial<Turn> = {}, parent: string | null = null): Turn => ({
-  ...{ id: `${text}`, parent, role: 'user', text, at: 1 },
+  id: `${text}`,
+  parent,
+  role: 'user',
+  text,
+  at: 1,
   ...more,
 });
 const chatWith = (...turns: Turn[]): Chat => turns.reduce(withTurn, emptyChat('c', 1));
@@ -263,8 +267,17 @@ test('searchQuery: a short question is searched with the one before it', async (
 
 const manual = { id: 'vs_1', name: 'Manual' };
 const passage = (number: number, text: string, more: object = {}) => ({
-  ...{ passage: `vs_1.${number}`, collection: 'vs_1', file: 'f', name: 'manual.pdf', page: 3, headings: ['Lamp'] },
-  ...{ start: 0, end: text.length, text, found: { vector: number, keywords: 2 }, score: 0.5 },
+  passage: `vs_1.${number}`,
+  collection: 'vs_1',
+  file: 'f',
+  name: 'manual.pdf',
+  page: 3,
+  headings: ['Lamp'],
+  start: 0,
+  end: text.length,
+  text,
+  found: { vector: number, keywords: 2 },
+  score: 0.5,
   ...more,
 });
 const answers = (...results: object[]) => ({ 'api/extra/documents/search': () => ({ results, notes: [] }) });
@@ -278,7 +291,10 @@ test('retrieve: passages of collections are sources, with how they were found', 
     {
       title: 'manual.pdf, page 3, Lamp',
       location: { name: 'manual.pdf', page: 3, headings: ['Lamp'] },
-      ...{ text: 'At dusk.', passage: 'vs_1.1', span: { start: 0, end: 8 }, found: { vector: 1, keywords: 2 } },
+      text: 'At dusk.',
+      passage: 'vs_1.1',
+      span: { start: 0, end: 8 },
+      found: { vector: 1, keywords: 2 },
     },
     expect.objectContaining({ url: 'https://a.example/', passage: 'vs_1.2' }),
   ]);

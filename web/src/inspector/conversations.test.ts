@@ -12,18 +12,41 @@ import {
 } from './conversations.ts';
 
 const lossOf = (changes: Partial<Loss> = {}): Loss => ({
-  ...{ cause: 'changed', tokens: 500, seconds: 5, at: 20, before: 'a ', was: 'b', is: 'c' },
+  cause: 'changed',
+  tokens: 500,
+  seconds: 5,
+  at: 20,
+  before: 'a ',
+  was: 'b',
+  is: 'c',
   ...changes,
 });
 const turnOf = (changes: Partial<Turn> = {}): Turn => ({
-  ...{ time: '2026-01-01T00:00:00Z', task: null, prompt_tokens: 1000, first_token_ms: 100, loss: null },
-  ...{ cached_tokens: 0, computed_tokens: 1000, written_tokens: 50 },
+  time: '2026-01-01T00:00:00Z',
+  task: null,
+  prompt_tokens: 1000,
+  first_token_ms: 100,
+  loss: null,
+  cached_tokens: 0,
+  computed_tokens: 1000,
+  written_tokens: 50,
   ...changes,
 });
 const conversationOf = (number: number, client: string, history: readonly Turn[] = []): Conversation => ({
-  ...{ number, client, history, key: null, model: 'tiny', sub_agent: false, started: '', turns: history.length },
-  ...{ side_requests: 0, cached_tokens: 0, computed_tokens: 0, written_tokens: 0 },
-  ...{ saved_seconds: 60, lost_seconds: null },
+  number,
+  client,
+  history,
+  key: null,
+  model: 'tiny',
+  sub_agent: false,
+  started: '',
+  turns: history.length,
+  side_requests: 0,
+  cached_tokens: 0,
+  computed_tokens: 0,
+  written_tokens: 0,
+  saved_seconds: 60,
+  lost_seconds: null,
 });
 
 test('byClient: keeps the order, and adds up what is known', () => {

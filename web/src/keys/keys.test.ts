@@ -47,8 +47,15 @@ test('useLine: tokens of today, and their share of the limit', () => {
 
 describe('usage', () => {
   const day: DayUsage = {
-    ...{ day: '2026-11-18', type: 'key', name: 'phone', requests: 1, prompt_tokens: 10, completion_tokens: 5 },
-    ...{ images: 0, audio_seconds_in: 30, audio_seconds_out: 0 },
+    day: '2026-11-18',
+    type: 'key',
+    name: 'phone',
+    requests: 1,
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    images: 0,
+    audio_seconds_in: 30,
+    audio_seconds_out: 0,
   };
 
   test('sumByClient: adds the days of each client, most tokens first', () => {

@@ -2,12 +2,16 @@ import { expect, test } from 'vitest';
 import { droppedFiles } from './dropped-files.ts';
 
 const file = (name: string) => ({
-  ...{ name, isFile: true, isDirectory: false },
+  name,
+  isFile: true,
+  isDirectory: false,
   file: (done: (file: File) => void) => done(new File(['x'], name)),
 });
 /** As browsers do, its entries are read in parts. */
 const folder = (name: string, ...entries: readonly object[]) => ({
-  ...{ name, isFile: false, isDirectory: true },
+  name,
+  isFile: false,
+  isDirectory: true,
   createReader: () => {
     const rest = [...entries];
     return { readEntries: (done: (some: readonly object[]) => void) => done(rest.splice(0, 2)) };

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { newEngine, readEngines, writtenEngines } from './engines.ts';
 
 const recipe = {
-  ...{ title: 'llama-server', program: 'llama-server', does: 'text', from: 'https://example.com', installed: false },
+  title: 'llama-server',
+  program: 'llama-server',
+  does: 'text',
+  from: 'https://example.com',
+  installed: false,
   engine: { command: ['llama-server', '--port', '${port}'], idle: '10m', timeout: '20m' },
 };
 

@@ -14,11 +14,24 @@ import {
 
 const key = (name: string) => ({ name }) as ListedKey;
 const day = (type: string, name: string, requests: number): DayUsage => ({
-  ...{ day: '2026-11-18', type, name, requests, prompt_tokens: 0, completion_tokens: 0 },
-  ...{ images: 0, audio_seconds_in: 0, audio_seconds_out: 0 },
+  day: '2026-11-18',
+  type,
+  name,
+  requests,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  images: 0,
+  audio_seconds_in: 0,
+  audio_seconds_out: 0,
 });
 const session = (type: ListedSession['type'], name: string | null, device: string): ListedSession => ({
-  ...{ id: device, type, name, device, created: '', last_used: '', current: false },
+  id: device,
+  type,
+  name,
+  device,
+  created: '',
+  last_used: '',
+  current: false,
 });
 
 test('peopleOf: each has what they used and where they are signed in, by name', () => {
@@ -33,10 +46,16 @@ test('peopleOf: each has what they used and where they are signed in, by name', 
 test('inviteBody: leaves out what was not entered', () => {
   const form = { name: ' Anna ', scopes: ['chat'], tokensPerDay: null, rate: null, weight: null, shared: false };
   expect(inviteBody({ ...form, days: 0, minutes: 15 }, 0)).toEqual({
-    ...{ name: 'Anna', scopes: ['chat'], minutes: 15, shared: false },
+    name: 'Anna',
+    scopes: ['chat'],
+    minutes: 15,
+    shared: false,
   });
   expect(inviteBody({ ...form, tokensPerDay: 5, rate: 2, weight: 0.5, days: 1, minutes: 60 }, 0)).toMatchObject({
-    ...{ tokens_per_day: 5, rate: 2, weight: 0.5, key_expires: '1970-01-02T00:00:00.000Z' },
+    tokens_per_day: 5,
+    rate: 2,
+    weight: 0.5,
+    key_expires: '1970-01-02T00:00:00.000Z',
   });
 });
 
@@ -44,7 +63,11 @@ test('rulesOf, ruleBody: what somebody may do goes through the form and back', (
   const rules = { scopes: ['chat'], tokens_per_day: 1000, rate: null, weight: 2, shared: true };
   const form = rulesOf({ ...rules, name: 'Anna' } as unknown as ListedKey);
   expect(ruleBody(form, '2027-01-31T23:00:00.000Z')).toEqual({
-    ...{ scopes: ['chat'], tokens_per_day: 1000, weight: 2, shared: true, key_expires: '2027-01-31T23:00:00.000Z' },
+    scopes: ['chat'],
+    tokens_per_day: 1000,
+    weight: 2,
+    shared: true,
+    key_expires: '2027-01-31T23:00:00.000Z',
   });
   expect(ruleBody({ ...form, tokensPerDay: null, weight: null }, null)).toEqual({ scopes: ['chat'], shared: true });
   expect(rulesOf({ ...rules, weight: 1 } as unknown as ListedKey).weight).toBeNull();

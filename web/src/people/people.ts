@@ -106,7 +106,8 @@ export function inviteBody({ name, days, minutes, ...rules }: InviteForm, now: n
 /** `expires` is in ISO format; null: never. */
 export function ruleBody({ scopes, shared, tokensPerDay, rate, weight }: Rules, expires: string | null): object {
   return {
-    ...{ scopes, shared },
+    scopes,
+    shared,
     ...(tokensPerDay !== null && { tokens_per_day: tokensPerDay }),
     ...(rate !== null && { rate }),
     ...(weight !== null && { weight }),

@@ -47,7 +47,9 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
       stepped: async (step, predicted) => {
         const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
         parts.tell({
-          ...{ type: 'progress', step, steps },
+          type: 'progress',
+          step,
+          steps,
           ...(shown && { preview: await preview(predicted(), request) }),
         });
       },

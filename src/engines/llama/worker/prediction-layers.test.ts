@@ -56,7 +56,11 @@ function counting({ sequences = 1, results = [] as DecodeResult[] } = {}) {
     },
   };
   const layers = new PredictionLayers({
-    ...{ context, sequences, contextSize: 2048, sharedTokens: size, width: 1 },
+    context,
+    sequences,
+    contextSize: 2048,
+    sharedTokens: size,
+    width: 1,
     isEnd: (token) => token === size - 1,
   });
   return {

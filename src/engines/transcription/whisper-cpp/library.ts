@@ -168,7 +168,10 @@ export function loadLibrary(folder: string) {
     try {
       return {
         ...(koffi.decode(defaults, runParameters) as object),
-        ...{ print_progress: false, no_context: true, n_threads: threads, suppress_nst: suppressNonSpeech },
+        print_progress: false,
+        no_context: true,
+        n_threads: threads,
+        suppress_nst: suppressNonSpeech,
         language: task.language,
         translate: task.translate,
         temperature: task.temperature,

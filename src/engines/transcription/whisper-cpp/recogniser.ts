@@ -40,7 +40,12 @@ export function whisperRecogniser(
     recognise: async (samples, { language, translate, prompt, temperature, words, suppressNonSpeech }, signal) => {
       const task = {
         language: language ?? (multilingual ? 'auto' : 'en'),
-        ...{ translate, prompt, temperature, words, suppressNonSpeech, threads },
+        translate,
+        prompt,
+        temperature,
+        words,
+        suppressNonSpeech,
+        threads,
       };
       const result = await driver.transcribe(samples, task, signal);
       const segments = words ? spokenWords(result) : wholeSegments(result);

@@ -4,7 +4,11 @@ import { sourcesByTurn } from './cited-sources.ts';
 
 const source = (title: string): Source => ({ title, text: `${title} text` });
 const turn = (id: string, role: Turn['role'], sources?: readonly Source[]): Turn => ({
-  ...{ id, parent: null, role, text: id, at: 1 },
+  id,
+  parent: null,
+  role,
+  text: id,
+  at: 1,
   ...(sources && { sources }),
 });
 

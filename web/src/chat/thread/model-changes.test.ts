@@ -4,7 +4,11 @@ import { lastModel, modelChanges } from './model-changes.ts';
 
 let count = 0;
 const turn = (role: Turn['role'], more: Partial<Turn> = {}): Turn => ({
-  ...{ id: `t${count++}`, parent: null, role, text: 'Hi', at: 1 },
+  id: `t${count++}`,
+  parent: null,
+  role,
+  text: 'Hi',
+  at: 1,
   ...more,
 });
 const reply = (model: string, more: Partial<Turn> = {}): Turn => turn('assistant', { model, ...more });
