@@ -67,7 +67,7 @@ interface TaskKind<Model extends AnyTaskModel, Source, Service> extends EngineKi
   /** Provides its engine; `sourceOf` adds a model to the registry. */
   readonly source: (model: Model, sourceOf: SourceOf) => Source;
   /** What endpoints use. Tasks run in the order of the queue. */
-  readonly service: (parts: ServiceParts & { readonly work: WorkKind; readonly source: Source }) => Service;
+  readonly service: (parts: ServiceDeps & { readonly work: WorkKind; readonly source: Source }) => Service;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the engine's type differs from row to row.
@@ -76,7 +76,7 @@ type AnyTaskModel = TaskModel<any>;
 type SourceOf = <Engine>(model: TaskModel<Engine>) => EngineSource<Engine>;
 
 /** Shared by the services of all models. */
-interface ServiceParts {
+interface ServiceDeps {
   readonly requestQueue: RequestQueue;
   readonly observer?: TaskObserver;
   readonly drawings: RunningDrawings;
@@ -249,7 +249,7 @@ export function taskSources(registry: Registry, models: TaskModels, timeout?: Lo
 }
 
 /** A service for each available engine. */
-export function createTaskServices(sources: TaskSources, parts: ServiceParts): EngineServices {
+export function createTaskServices(sources: TaskSources, parts: ServiceDeps): EngineServices {
   return perKind((name, kind) => {
     const source = sources[name];
     return (

@@ -51,7 +51,7 @@ export class PresetFiles {
 
 export const presetName = (file: string): string => basename(file).replace(/\.kcpp[st]$/i, '');
 
-interface OfferParts {
+interface OfferDeps {
   /** What each file answers to. */
   readonly names: ReadonlyMap<string, readonly string[]>;
   /** The models that are no presets, with all their names. */
@@ -62,7 +62,7 @@ interface OfferParts {
 }
 
 /** The presets by name. One that cannot be used has the reason as its `problem`. */
-export function presetOffers(files: readonly PresetFile[], parts: OfferParts): readonly ModelOffer[] {
+export function presetOffers(files: readonly PresetFile[], parts: OfferDeps): readonly ModelOffer[] {
   const { names, models, warn, unknownBase = (base) => `Its base, ${base}, is no model of this server.` } = parts;
   const modelNamed = (name: string) => findNamed(models, (own) => own, name)?.[0];
   const presetNamed = (name: string) => findNamed(files, (one) => names.get(one.file) ?? [one.file], name);

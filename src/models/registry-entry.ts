@@ -5,7 +5,7 @@ import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import type { LeavingModel } from './swap-order.ts';
 
-export interface RegistryEntryParts {
+export interface RegistryEntryDeps {
   readonly startTimer: (milliseconds: number, action: () => void) => { cancel(): void };
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -58,7 +58,7 @@ export class RegistryEntry {
 
   constructor(
     readonly spec: ModelSpec,
-    private readonly parts: RegistryEntryParts,
+    private readonly deps: RegistryEntryDeps,
     private readonly events: RegistryEntryEvents,
   ) {
     this.#keepMs = this.#defaultKeepMs();
@@ -202,7 +202,7 @@ export class RegistryEntry {
   /** Rejects with the reason if it cannot be loaded; then it holds no memory. */
   async enter(): Promise<void> {
     this.#failure = undefined;
-    const begunAt = this.parts.now();
+    const begunAt = this.deps.now();
     let lifecycle: Lifecycle;
     try {
       lifecycle = this.spec.make();
@@ -224,7 +224,7 @@ export class RegistryEntry {
       await lifecycle.stop();
       throw new Error(state.reason);
     }
-    this.#lastUsed = this.parts.now();
+    this.#lastUsed = this.deps.now();
     this.#loadMs = Math.max(0, this.#lastUsed - begunAt);
     this.#plan();
   }
@@ -235,7 +235,7 @@ export class RegistryEntry {
     const end = this.#uses.begin();
     this.#running.add(order);
     this.#timer?.cancel();
-    this.#lastUsed = this.parts.now();
+    this.#lastUsed = this.deps.now();
     // A request after `keepFor(0)` cancels it.
     if (this.#keepMs === 0) this.#keepMs = this.#defaultKeepMs();
     let released = false;
@@ -245,7 +245,7 @@ export class RegistryEntry {
       release: () => {
         if (released) return;
         released = true;
-        this.#lastUsed = this.parts.now();
+        this.#lastUsed = this.deps.now();
         this.#running.delete(order);
         end();
         this.#plan();
@@ -292,7 +292,7 @@ export class RegistryEntry {
 
   #defaultKeepMs(): number {
     const { idleMs, pinned, keepMs = Number.POSITIVE_INFINITY } = this.spec;
-    return idleMs ?? (pinned ? Number.POSITIVE_INFINITY : Math.min(keepMs, this.parts.defaultKeepMs()));
+    return idleMs ?? (pinned ? Number.POSITIVE_INFINITY : Math.min(keepMs, this.deps.defaultKeepMs()));
   }
 
   #bytes(): number | undefined {
@@ -301,10 +301,10 @@ export class RegistryEntry {
 
   #plan(): void {
     this.#timer?.cancel();
-    const expiresAt = this.parts.now() + this.#keepMs;
+    const expiresAt = this.deps.now() + this.#keepMs;
     this.#expiresAt = expiresAt <= latestDate ? expiresAt : Number.POSITIVE_INFINITY;
     if (!this.#lifecycle || this.#leaving || this.#uses.count > 0 || this.#keepMs > maxTimerMs) return;
-    this.#timer = this.parts.startTimer(this.#keepMs, () => this.#idle());
+    this.#timer = this.deps.startTimer(this.#keepMs, () => this.#idle());
   }
 
   #idle(): void {

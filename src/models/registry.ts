@@ -5,10 +5,10 @@ import { AppError } from '../core/errors.ts';
 import { type CardBudget, evict, excludes, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
-import { type QueuedUse, RegistryEntry, type RegistryEntryEvents, type RegistryEntryParts } from './registry-entry.ts';
+import { type QueuedUse, RegistryEntry, type RegistryEntryDeps, type RegistryEntryEvents } from './registry-entry.ts';
 import { isDelayed, type SwapLimits, stayMs, type WaitingRequest } from './swap-order.ts';
 
-interface RegistryParts extends RegistryEntryParts {
+interface RegistryDeps extends RegistryEntryDeps {
   /** The memory for all models; read for each load. */
   readonly memoryBudget: () => MemoryBudget;
   /** Free memory. Without it, loaded models are asked to give back all that they can. */
@@ -79,7 +79,7 @@ export class Registry {
   /** How long the last load took. */
   #lastLoadMs: number | undefined;
 
-  constructor(private readonly parts: RegistryParts) {}
+  constructor(private readonly deps: RegistryDeps) {}
 
   list(): readonly Listed[] {
     return this.#entries.map((entry) => entry.listed());
@@ -165,12 +165,12 @@ export class Registry {
     if (this.#find(spec.kind, spec.name)) return;
     const events: RegistryEntryEvents = {
       left: (why) => {
-        this.parts.observer?.left?.(spec.name, why);
+        this.deps.observer?.left?.(spec.name, why);
         this.#startLoads();
       },
       freed: () => this.#startLoads(),
     };
-    this.#entries.push(new RegistryEntry(spec, this.parts, events));
+    this.#entries.push(new RegistryEntry(spec, this.deps, events));
   }
 
   /** Removes the spec at once. The model finishes its requests; resolves when it is unloaded. */
@@ -264,14 +264,14 @@ export class Registry {
       for (const entry of this.#entries)
         if (entry.state().type === 'leaving') models.push({ ...entry.requests, queued: [] });
       const delayed = this.#waiting().filter((one) => models.some((model) => isDelayed(one, model)));
-      this.#delayed = { requests: delayed.map(({ request }) => request), at: this.parts.now() };
+      this.#delayed = { requests: delayed.map(({ request }) => request), at: this.deps.now() };
     }
     this.#isStarting = false;
   }
 
   #countDelays(): void {
     const { requests, at } = this.#delayed;
-    const passed = Math.max(0, this.parts.now() - at);
+    const passed = Math.max(0, this.deps.now() - at);
     for (const request of requests) request.delayedMs += passed;
   }
 
@@ -341,7 +341,7 @@ export class Registry {
 
   /** How long a model may stay for its own requests: every request for a model that is not loaded limits it. */
   #stayMs(entry: RegistryEntry): number {
-    const { swapLimits } = this.parts;
+    const { swapLimits } = this.deps;
     return swapLimits ? stayMs(entry.requests, this.#waiting(), swapLimits) : 0;
   }
 
@@ -357,7 +357,7 @@ export class Registry {
 
   #tryAgainIn(milliseconds: number): void {
     this.#stayTimer?.cancel();
-    this.#stayTimer = this.parts.startTimer(Math.ceil(milliseconds), () => this.#startLoads());
+    this.#stayTimer = this.deps.startTimer(Math.ceil(milliseconds), () => this.#startLoads());
   }
 
   #nextOrder(): number {
@@ -402,7 +402,7 @@ export class Registry {
 
   /** A model that is being loaded counts in full among the residents, but does not use all of that memory yet. */
   #budget(): MemoryBudget {
-    const now = this.parts.memoryBudget();
+    const now = this.deps.memoryBudget();
     const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
     if (isLoading && this.#idleBudget) return { ...now, bytes: Math.min(now.bytes, this.#idleBudget.bytes) };
     this.#idleBudget = now;
@@ -423,7 +423,7 @@ export class Registry {
     if (load.announced && leaving.length === 0) return;
     load.announced = true;
     const names = leaving.map(({ spec }) => spec.name);
-    this.parts.observer?.loading?.(load.entry.spec.name, names);
+    this.deps.observer?.loading?.(load.entry.spec.name, names);
   }
 
   async #bring(load: Load): Promise<void> {
@@ -439,14 +439,14 @@ export class Registry {
       return;
     }
     this.#lastLoadMs = entry.loadMs;
-    this.parts.observer?.loaded?.(entry.spec.name);
+    this.deps.observer?.loaded?.(entry.spec.name);
     this.#settle(load);
   }
 
   /** Loaded models give back what they can spare, as far as the newcomer needs it; undefined if nothing is needed. */
   #release({ need }: Load): Promise<unknown> | undefined {
     const sparing = this.#entries.filter(({ lifecycle }) => (lifecycle?.spareBytes?.() ?? 0) > 0);
-    const lacking = need - (this.parts.availableBytes?.() ?? 0);
+    const lacking = need - (this.deps.availableBytes?.() ?? 0);
     if (lacking <= 0 || sparing.length === 0) return undefined;
     return Promise.all(sparing.map(({ lifecycle }) => lifecycle?.release?.(lacking)));
   }
@@ -457,7 +457,7 @@ export class Registry {
     this.#loads.delete(load);
     const used = entry.listed().cards;
     if (used.length > 0) this.#knowCards(withHeld(used, this.list()));
-    if (error) this.parts.observer?.failed?.(entry.spec.name, reasonOf(error));
+    if (error) this.deps.observer?.failed?.(entry.spec.name, reasonOf(error));
     for (const one of this.#loadRequests.filter((other) => other.entry === entry)) {
       this.#loadRequests.splice(this.#loadRequests.indexOf(one), 1);
       if (error) one.reject(error);

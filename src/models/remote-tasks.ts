@@ -2,7 +2,7 @@ import type { Settings } from '../config/flags.ts';
 import { type RemotePurpose, readDrawingRemote, remoteAddresses } from '../config/remote.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import { identifySound, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
-import { BackendPool, type BackendPoolParts } from '../engines/remote/backend-pool.ts';
+import { BackendPool, type BackendPoolDeps } from '../engines/remote/backend-pool.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import { unknownDrawingFacts } from '../engines/remote/drawing-server.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
@@ -18,11 +18,11 @@ type Console = Pick<Terminal, 'line'>;
 /** A pool of remote backends of one capability. */
 export function backendPool(
   capability: string,
-  parts: Pick<BackendPoolParts, 'addresses' | 'identify'>,
+  deps: Pick<BackendPoolDeps, 'addresses' | 'identify'>,
   terminal: Console,
 ): BackendPool {
   return new BackendPool({
-    ...parts,
+    ...deps,
     environment: process.env,
     capability,
     startTimer: engineTimer,
@@ -31,7 +31,7 @@ export function backendPool(
   });
 }
 
-interface RemoteParts {
+interface RemoteDeps {
   readonly name: string;
   /** Undefined for the first that the backend lists. */
   readonly model: string | undefined;
@@ -40,11 +40,11 @@ interface RemoteParts {
 
 /** The engines for tasks on remote backends, and in programs. */
 export const remoteEngines = {
-  embedding: (pool: BackendPool, parts: RemoteParts) => new RemoteEmbedding(pool, parts),
-  image: (pool: BackendPool, { editor = pictureEditor, ...parts }: RemoteParts) =>
-    new RemoteImage(pool, { ...parts, asPng: asPng(editor) }),
-  speech: (pool: BackendPool, parts: RemoteParts) => new RemoteSpeech(pool, parts),
-  transcription: (pool: BackendPool, parts: RemoteParts) => new RemoteTranscription(pool, parts),
+  embedding: (pool: BackendPool, deps: RemoteDeps) => new RemoteEmbedding(pool, deps),
+  image: (pool: BackendPool, { editor = pictureEditor, ...deps }: RemoteDeps) =>
+    new RemoteImage(pool, { ...deps, asPng: asPng(editor) }),
+  speech: (pool: BackendPool, deps: RemoteDeps) => new RemoteSpeech(pool, deps),
+  transcription: (pool: BackendPool, deps: RemoteDeps) => new RemoteTranscription(pool, deps),
 };
 export type RemoteTask = keyof typeof remoteEngines;
 
@@ -61,7 +61,7 @@ export function remoteTask<Task extends RemoteTask>(
   task: Task,
   { remote }: Settings,
   terminal: Console,
-  editor?: RemoteParts['editor'],
+  editor?: RemoteDeps['editor'],
 ) {
   const addresses = purposes[task].map((purpose) => remoteAddresses(remote, purpose)).find(({ length }) => length > 0);
   const [first] = addresses ?? [];
@@ -70,7 +70,7 @@ export function remoteTask<Task extends RemoteTask>(
   const model = first.model === undefined ? undefined : shownName(first.model);
   const name = model ?? first.host;
   const parallel = addresses.reduce((sum, { parallel: own }) => sum + own, 0);
-  const identify: BackendPoolParts['identify'] = (connection) => identifySound(connection, model ?? 'default');
+  const identify: BackendPoolDeps['identify'] = (connection) => identifySound(connection, model ?? 'default');
   const pool = backendPool(task, { addresses, ...(purposes[task].includes('audio') && { identify }) }, terminal);
   const engine = remoteEngines[task](pool, { name, model, ...(editor && { editor }) }) as ReturnType<
     (typeof remoteEngines)[Task]
@@ -83,7 +83,7 @@ export function remoteTask<Task extends RemoteTask>(
 export function remoteDrawing(args: readonly string[], terminal: Console): ImageModel {
   const { address, kind } = readDrawingRemote(args, process.env);
   // The adapters of the products are loaded only if there is such a backend.
-  const identify: BackendPoolParts['identify'] = async (connection) =>
+  const identify: BackendPoolDeps['identify'] = async (connection) =>
     (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
   const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
   const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));

@@ -8,7 +8,7 @@ import type { ModelOffer, Selected } from './model-instance.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import type { Arrival } from './registry-source.ts';
-import { ModelRouter, type RouterParts } from './router.ts';
+import { ModelRouter, type RouterDeps } from './router.ts';
 import { quiet } from './testing/registry.ts';
 
 interface Fake {
@@ -31,7 +31,7 @@ interface Named {
 }
 
 /** A router with fake models; `files` are offered by name. */
-function world(first: string, files?: Record<string, Fake>, own: Partial<RouterParts<Named>> = {}) {
+function world(first: string, files?: Record<string, Fake>, own: Partial<RouterDeps<Named>> = {}) {
   const log: string[] = [];
   const fakes: Record<string, Fake> = { ...files };
   const model = (name: string, fake: Fake = fakes[name] ?? {}): PreparedModel => {
@@ -738,7 +738,7 @@ describe('ModelRouter: a model file that is prepared again while a swap to the s
     const { promise, open } = latch();
     let pending: Promise<void> | undefined = promise;
     const begun = latch();
-    const renewed: RouterParts<Named>['renewed'] = async (model) => {
+    const renewed: RouterDeps<Named>['renewed'] = async (model) => {
       if (!pending) return undefined;
       pending = undefined;
       return async () => {

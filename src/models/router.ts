@@ -28,7 +28,7 @@ import type { Registry } from './registry.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
 import { displayName } from './text-engine.ts';
 
-export interface RouterParts<Context> {
+export interface RouterDeps<Context> {
   readonly registry: Registry;
   /** Requests of a model that is still being swapped in wait for its arrival. */
   readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
@@ -80,7 +80,7 @@ export class ModelRouter<Context> {
 
   constructor(
     initial: { readonly model: PreparedModel; readonly context: Context },
-    private readonly parts: RouterParts<Context>,
+    private readonly deps: RouterDeps<Context>,
   ) {
     this.#default = this.#register(initial.model, initial.context);
   }
@@ -96,9 +96,9 @@ export class ModelRouter<Context> {
     { queued, modelSelection }: ModelSelection,
     signal: AbortSignal,
   ): Promise<Selected<Context>> {
-    const own = this.parts.offers && sent !== undefined ? await this.#selectedName(sent) : undefined;
+    const own = this.deps.offers && sent !== undefined ? await this.#selectedName(sent) : undefined;
     // A request for whichever model is loaded follows a swap of the default one.
-    const isWarm = own !== sent && sent !== undefined && (this.parts.isWarm?.(sent) ?? false);
+    const isWarm = own !== sent && sent !== undefined && (this.deps.isWarm?.(sent) ?? false);
     const requested = isWarm && own === this.defaultModel.name ? undefined : own;
     const name =
       requested !== undefined && modelSelection ? await this.#textModelOf(requested, modelSelection) : requested;
@@ -106,7 +106,7 @@ export class ModelRouter<Context> {
       throw new AppError('model-not-found', { model: sent ?? '' });
     // Requests for information are answered at once by what is loaded.
     if (!queued) return this.#current(name, signal);
-    return withTimeout(name ?? this.defaultModel.name, this.parts.timeout, signal, (waiting) =>
+    return withTimeout(name ?? this.defaultModel.name, this.deps.timeout, signal, (waiting) =>
       name === undefined ? this.#unnamed(waiting) : this.#named(name, waiting),
     );
   }
@@ -146,7 +146,7 @@ export class ModelRouter<Context> {
       const { spec, taskModels } = instance.model;
       const own = hasText(instance.model) ? spec : specsOf(taskModels).find((one) => one.name === spec.name);
       if (!own) throw new AppError('model-not-found', { model: name });
-      return await this.parts.registry.use(own.kind, own.name, undefined, { sparesBusy: true });
+      return await this.deps.registry.use(own.kind, own.name, undefined, { sparesBusy: true });
     } finally {
       release();
     }
@@ -155,7 +155,7 @@ export class ModelRouter<Context> {
   /** The default model first. */
   async list(): Promise<readonly ListedModel[]> {
     const offers = await this.#offers();
-    const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
+    const listed = this.deps.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (
       name: string,
       own: { readonly path?: string | undefined; aliases?: readonly string[]; preset?: PresetFacts | undefined },
@@ -202,8 +202,8 @@ export class ModelRouter<Context> {
       // Synchronous with the beginning of the swap, so that every request sees one of the two.
       this.#queuedSwaps.splice(this.#queuedSwaps.indexOf(queued), 1);
     }
-    const arriving = new Arriving(model.name, this.parts.timeout);
-    const next = modelInstance(model, this.parts.contextOf(model, arriving));
+    const arriving = new Arriving(model.name, this.deps.timeout);
+    const next = modelInstance(model, this.deps.contextOf(model, arriving));
     const work = this.#exchange(next, arriving)
       .catch((error: unknown) => {
         this.#abandon(next, arriving, asAppError(error));
@@ -236,7 +236,7 @@ export class ModelRouter<Context> {
   }
 
   async #exchange(next: ModelInstance<Context>, arriving: Arriving): Promise<AppError | undefined> {
-    const { registry, say } = this.parts;
+    const { registry, say } = this.deps;
     const { model } = next;
     const before = this.#default;
     await Promise.all([before.uses.idle(), before.registered]);
@@ -275,7 +275,7 @@ export class ModelRouter<Context> {
 
   /** Of an instance that no new request gets. */
   #retire({ uses, context }: ModelInstance<Context>): void {
-    void uses.idle().then(() => this.parts.retired?.(context));
+    void uses.idle().then(() => this.deps.retired?.(context));
   }
 
   /** Engines of the other kinds that only the removed model used. */
@@ -284,7 +284,7 @@ export class ModelRouter<Context> {
     const isUsed = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
       used.some((one) => one.kind === kind && one.name === name);
     const gone = specsOf(taskModels).filter((spec) => !isUsed(spec));
-    await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
+    await Promise.all(gone.map(({ kind, name }) => this.deps.registry.remove(kind, name)));
   }
 
   /** An instance that was requested by name has other settings than the one that takes its name now. */
@@ -292,15 +292,15 @@ export class ModelRouter<Context> {
     await Promise.all([closed.uses.idle(), closed.registered]);
     this.#instances.delete(closed.model.name);
     this.#retire(closed);
-    await this.parts.registry.remove('text', closed.model.name);
+    await this.deps.registry.remove('text', closed.model.name);
   }
 
   /** The error if it cannot be loaded. */
   async #load(model: PreparedModel): Promise<AppError | undefined> {
     if (!hasText(model)) return undefined;
     const { spec, name } = model;
-    this.parts.registry.add(spec);
-    return this.parts.registry.load('text', name).then(() => undefined, asAppError);
+    this.deps.registry.add(spec);
+    return this.deps.registry.load('text', name).then(() => undefined, asAppError);
   }
 
   /** An unknown name is left to the endpoint to report. */
@@ -340,12 +340,12 @@ export class ModelRouter<Context> {
 
   /** Uses its base, which is swapped, renewed and retired with all its presets. */
   #onBase(offer: ModelOffer, selected: SelectedInstance<Context>): Promise<SelectedInstance<Context>> {
-    return selectPreset(offer, selected, this.parts.presetContext);
+    return selectPreset(offer, selected, this.deps.presetContext);
   }
 
   #opened(model: PreparedModel): ModelInstance<Context> {
-    const context = this.parts.contextOf(model);
-    this.parts.registry.add(model.spec);
+    const context = this.deps.contextOf(model);
+    this.deps.registry.add(model.spec);
     return this.#register(model, context);
   }
 
@@ -355,14 +355,14 @@ export class ModelRouter<Context> {
 
   async #selectedName(sent: string): Promise<string | undefined> {
     const own = await this.#unaliased(sent);
-    if (!this.parts.presetsOnly) return own;
+    if (!this.deps.presetsOnly) return own;
     const preset = this.#open(own) ? undefined : await this.#offerOf(own);
     return preset ? own : undefined;
   }
 
   /** A model's own name takes precedence over an alias. */
   async #unaliased(name: string): Promise<string> {
-    const target = this.parts.alias?.(name);
+    const target = this.deps.alias?.(name);
     if (target === undefined || this.#open(name)) return name;
     const beside = specsOf(this.defaultModel.taskModels).some((spec) => equalName(spec.name, name));
     return beside || findExactly(await this.#offers(), ({ names }) => names, name) ? name : target;
@@ -385,22 +385,22 @@ export class ModelRouter<Context> {
 
   async #renewed(name: string): Promise<void> {
     const old = this.#instanceOf(name);
-    const prepare = old && (await this.parts.renewed?.(old.model));
+    const prepare = old && (await this.deps.renewed?.(old.model));
     if (!prepare) return;
     try {
       const model = await prepare();
       // A swap may have replaced it meanwhile, or be about to.
       if (this.#instances.get(old.model.name) === old && !this.#isInSwap(name)) this.#replace(old, model);
     } catch (error) {
-      this.parts.say(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
+      this.deps.say(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
     }
   }
 
   /** Running requests finish on the old instance; new ones wait for the new one. */
   #replace(old: ModelInstance<Context>, model: PreparedModel): void {
-    const { registry, say } = this.parts;
-    const arriving = new Arriving(model.name, this.parts.timeout);
-    const fresh = modelInstance(model, this.parts.contextOf(model, arriving));
+    const { registry, say } = this.deps;
+    const arriving = new Arriving(model.name, this.deps.timeout);
+    const fresh = modelInstance(model, this.deps.contextOf(model, arriving));
     say(`${model.name} has changed and is read anew.`);
     this.#instances.set(model.name, fresh);
     if (this.#default === old) this.#default = fresh;
@@ -422,7 +422,7 @@ export class ModelRouter<Context> {
   }
 
   async #offers(): Promise<readonly ModelOffer[]> {
-    return (await this.parts.offers?.()) ?? [];
+    return (await this.deps.offers?.()) ?? [];
   }
 
   /** Once for all concurrent requests. */

@@ -66,14 +66,14 @@ export interface ModelEndpoint<Context> extends EndpointShape {
 export type PlainEndpoint = ModelEndpoint<unknown>;
 
 /** The endpoints as the router calls them: their handlers get the services of the server beside the context of the model. */
-export function withServices<Parts, Services>(
-  endpoints: readonly ModelEndpoint<Parts>[],
+export function withServices<Context, Services>(
+  endpoints: readonly ModelEndpoint<Context>[],
   services: Services,
-): ModelEndpoint<Omit<Parts, keyof Services>>[] {
+): ModelEndpoint<Omit<Context, keyof Services>>[] {
   return endpoints.map((endpoint) => ({
     ...endpoint,
     handle: async (call, context) =>
-      withoutPassed(await endpoint.handle(call, { ...services, ...context } as Parts), call),
+      withoutPassed(await endpoint.handle(call, { ...services, ...context } as Context), call),
   }));
 }
 

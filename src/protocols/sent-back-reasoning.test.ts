@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { messagesEndpoints } from './messages/routes.ts';
 import { ollamaEndpoints } from './ollama/routes.ts';
-import { ollamaParts } from './ollama/testing/parts.ts';
+import { ollamaContext } from './ollama/testing/context.ts';
 import { openaiEndpoints } from './openai/routes.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
@@ -52,7 +52,7 @@ test.each([
       ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),
       ...bindAll(responsesEndpoints(responseState(), parts), parts),
       ...bindAll(messagesEndpoints(parts), parts),
-      ...bindAll(ollamaEndpoints(ollamaParts().parts, parts), { ...ollamaParts().parts, ...parts }),
+      ...bindAll(ollamaEndpoints(ollamaContext().parts, parts), { ...ollamaContext().parts, ...parts }),
     ],
     { template },
   );

@@ -8,7 +8,7 @@ import { router } from '../http/router.ts';
 import { headerList, withIgnored } from './dialect.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { ollamaEndpoints } from './ollama/routes.ts';
-import { ollamaParts } from './ollama/testing/parts.ts';
+import { ollamaContext } from './ollama/testing/context.ts';
 import { openaiEndpoints } from './openai/routes.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
@@ -30,7 +30,7 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
     ...bindAll(openaiEndpoints(parts), { ...parts, replacePlaceholders: (texts) => texts }),
     ...bindAll(responsesEndpoints(responseState(), parts), parts),
     ...bindAll(messagesEndpoints(parts), parts),
-    ...bindAll(ollamaEndpoints(ollamaParts().parts, parts), { ...ollamaParts().parts, ...parts }),
+    ...bindAll(ollamaEndpoints(ollamaContext().parts, parts), { ...ollamaContext().parts, ...parts }),
   ];
   const ask = async (path: string, body: object): Promise<Reply> => {
     const endpoint = router(endpoints).find('POST', path);

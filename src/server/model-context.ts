@@ -25,7 +25,7 @@ import { printable } from '../observe/printable.ts';
 import type { ControlLimits } from '../protocols/controls/decode.ts';
 import { type CompletionContext, type DialectModel, randomId } from '../protocols/dialect.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
-import type { NativeParts } from '../protocols/native/routes.ts';
+import type { NativeContext } from '../protocols/native/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
 import { textService } from '../queue/text.ts';
@@ -39,7 +39,7 @@ import { firstReplySpeed } from './slow-model.ts';
 export interface ModelContext
   extends DialectModel,
     Pick<CompletionContext, 'replacePlaceholders'>,
-    Pick<NativeParts, 'preloadStory'> {
+    Pick<NativeContext, 'preloadStory'> {
   readonly settings: Settings;
   /** In the registry. */
   readonly name: string;

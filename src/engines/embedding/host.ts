@@ -21,7 +21,7 @@ import {
   startOver,
 } from '../llama/worker-failure.ts';
 
-type Parts = TaskEngineDeps<EmbeddingOptions, EmbeddingFacts>;
+type Deps = TaskEngineDeps<EmbeddingOptions, EmbeddingFacts>;
 
 /** For a question that needs no computation, beside other tasks. */
 const maxAnswerMs = 5000;
@@ -32,14 +32,14 @@ export class EmbeddingHost
   implements EmbeddingEngine
 {
   constructor(
-    parts: Omit<Parts, 'startsOver' | 'loadReason'>,
+    deps: Omit<Deps, 'startsOver' | 'loadReason'>,
     known: MachineFacts = { installed: [], canBuild: () => false },
   ) {
     super({
-      ...parts,
+      ...deps,
       startsOver: (exit, options) => {
         const next = startsOver(exit, options, known);
-        if (next?.note !== undefined) parts.observer?.note?.(next.note);
+        if (next?.note !== undefined) deps.observer?.note?.(next.note);
         return next?.options;
       },
       loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),

@@ -18,7 +18,7 @@ import { RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { passedFields, withPassed } from './passed-fields.ts';
 
-interface AudioParts {
+interface AudioDeps {
   readonly name: string;
   readonly model: string | undefined;
 }
@@ -39,23 +39,23 @@ export const commonVoices: readonly Voice[] = [
 ].map((name) => ({ name, language: '', description: '' }));
 
 /** Speech by `POST /v1/audio/speech` of remote backends. */
-export class RemoteSpeech extends RemoteTaskEngine<AudioParts> implements SpeechEngine {
+export class RemoteSpeech extends RemoteTaskEngine<AudioDeps> implements SpeechEngine {
   #voices: readonly Voice[] | undefined;
 
   facts(): SpeechFacts {
-    return { name: this.parts.name, voices: this.#voices ?? commonVoices };
+    return { name: this.deps.name, voices: this.#voices ?? commonVoices };
   }
 
   /** Those that the backend lists, once it runs. */
   async voices(): Promise<readonly Voice[]> {
-    const [backend] = this.pool.serving(this.parts.model);
+    const [backend] = this.pool.serving(this.deps.model);
     if (!this.#voices && backend?.isOpen()) this.#voices = await listedVoices(backend.connection);
     return this.facts().voices;
   }
 
   async *speak(request: SpeechRequest, signal: AbortSignal, sent?: SentFields): AsyncGenerator<SpeechEvent> {
     const { text, voice, speed, language, instruction, format, seed } = request;
-    const options = { model: this.parts.model, affinity: voice, signal };
+    const options = { model: this.deps.model, affinity: voice, signal };
     const { bytes, host } = await onBackend(this.pool, options, async ({ backend, model: { id } }) => {
       const { connection, address } = backend;
       const own = {
@@ -116,9 +116,9 @@ export function soundSeconds(bytes: Buffer, format: SpeechFormat): number {
 }
 
 /** Transcription by `POST /v1/audio/transcriptions` of remote backends. */
-export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements TranscriptionEngine {
+export class RemoteTranscription extends RemoteTaskEngine<AudioDeps> implements TranscriptionEngine {
   facts() {
-    return { name: this.parts.name, languages: languageCodes, translates: true };
+    return { name: this.deps.name, languages: languageCodes, translates: true };
   }
 
   async *transcribe(
@@ -127,13 +127,13 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioParts> implements
     sent?: SentFields,
   ): AsyncGenerator<TranscriptionEvent> {
     const { language, words, translate } = request;
-    const options = { model: this.parts.model, affinity: '', signal };
+    const options = { model: this.deps.model, affinity: '', signal };
     const answer = await onBackend(this.pool, options, ({ backend: { connection, address }, model: { id } }) =>
       transcribed(connection, request, id, { signal, sent, pass: address.pass }),
     );
     const { text, duration, language: found, segments: listed, words: timed } = objectAt(answer);
     if (textAt(text) === undefined && !Array.isArray(listed))
-      throw new AppError('remote-answer', { backend: this.parts.name, reason: 'it has no text' });
+      throw new AppError('remote-answer', { backend: this.deps.name, reason: 'it has no text' });
     const segments = listAt(listed).map((one) => segmentOf(objectAt(one)));
     const seconds = numberAt(duration) ?? segments.at(-1)?.end ?? 0;
     yield { type: 'start', seconds };

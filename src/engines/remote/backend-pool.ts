@@ -2,20 +2,20 @@ import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
 import type { SentFields } from '../../core/sent-fields.ts';
 import type { EngineState } from '../host/engine-state.ts';
-import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
+import { Backend, type BackendDeps, backendLine, identifyByModels } from './backend.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import type { Identity, RemoteKind, RemoteModel } from './kinds.ts';
 import { type Affinity, choose } from './load-balancing.ts';
 import { withPassed } from './passed-fields.ts';
 
-export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
+export interface BackendPoolDeps extends Pick<BackendDeps, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Capability for messages such as "The text engine is not there". */
   readonly capability: string;
   readonly say: (line: string) => void;
   /** How backends are identified; by the OpenAI API unless given. */
-  readonly identify?: BackendParts['identify'];
+  readonly identify?: BackendDeps['identify'];
 }
 
 /** A request that is assigned to a backend. The caller must release it. */
@@ -32,10 +32,10 @@ export class BackendPool {
   #started: Promise<void> | undefined;
   #users = 0;
 
-  constructor(private readonly parts: BackendPoolParts) {
-    this.capability = parts.capability;
-    this.#backends = parts.addresses.map((address) => {
-      const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
+  constructor(private readonly deps: BackendPoolDeps) {
+    this.capability = deps.capability;
+    this.#backends = deps.addresses.map((address) => {
+      const key = address.keyVariable === undefined ? undefined : deps.environment[address.keyVariable];
       return this.#backend(address, key);
     });
   }
@@ -52,7 +52,7 @@ export class BackendPool {
   }
 
   #backend(address: RemoteAddress, key: string | undefined): Backend {
-    const { startTimer, now, identify = identifyByModels, say } = this.parts;
+    const { startTimer, now, identify = identifyByModels, say } = this.deps;
     const changed = (backend: Backend): void => say(backendLine(backend, backend.model(undefined)));
     return new Backend({ address, key, startTimer, now, identify, changed });
   }
@@ -96,7 +96,7 @@ export class BackendPool {
 
   /** Undefined if no backend is left to try. */
   assign(name: string | undefined, affinity: Affinity, tried: ReadonlySet<Backend>): Assignment | undefined {
-    const now = this.parts.now();
+    const now = this.deps.now();
     const open = this.serving(name).filter((backend) => !tried.has(backend) && backend.isOpen(now));
     const free = open.filter(({ running, address }) => running < address.parallel);
     const backend = choose(free.length > 0 ? free : open, affinity);
@@ -117,7 +117,7 @@ export class BackendPool {
   /** Error if no backend is available, with the time for a retry. */
   trouble(name: string | undefined) {
     const serving = this.serving(name);
-    const now = this.parts.now();
+    const now = this.deps.now();
     const all = serving.length > 0 ? serving : this.backends;
     const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
     const reasons = all.flatMap(({ state, address }) =>
@@ -240,12 +240,12 @@ export class PoolLifecycle {
   }
 }
 
-export class RemoteTaskEngine<Parts> extends PoolLifecycle {
+export class RemoteTaskEngine<Deps> extends PoolLifecycle {
   readonly pid = undefined;
 
   constructor(
     pool: BackendPool,
-    protected readonly parts: Parts,
+    protected readonly deps: Deps,
   ) {
     super(pool);
   }

@@ -12,7 +12,7 @@ type BackendState =
   /** Reachable, but rejects requests until this time. */
   | { readonly type: 'away'; readonly reason: string; readonly until: number };
 
-export interface BackendParts {
+export interface BackendDeps {
   readonly address: RemoteAddress;
   readonly key: string | undefined;
   readonly startTimer: StartTimer;
@@ -52,10 +52,10 @@ export class Backend {
   #doubted = false;
   #cut = new AbortController();
 
-  constructor(private readonly parts: BackendParts) {
-    const { base, host, weight } = parts.address;
-    this.connection = new BackendConnection({ base, host, key: parts.key });
-    this.address = parts.address;
+  constructor(private readonly deps: BackendDeps) {
+    const { base, host, weight } = deps.address;
+    this.connection = new BackendConnection({ base, host, key: deps.key });
+    this.address = deps.address;
     this.id = base;
     this.weight = weight;
   }
@@ -89,7 +89,7 @@ export class Backend {
   }
 
   /** Whether it accepts requests. */
-  isOpen(now = this.parts.now()): boolean {
+  isOpen(now = this.deps.now()): boolean {
     return this.#state.type === 'up' || (this.#state.type === 'away' && this.#state.until <= now);
   }
 
@@ -118,7 +118,7 @@ export class Backend {
   /** Updates the state from the outcome of a request. */
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
-      const until = this.parts.now() + (failure.facts.retryAfterSeconds ?? 1) * 1000;
+      const until = this.deps.now() + (failure.facts.retryAfterSeconds ?? 1) * 1000;
       this.#become({ type: 'away', reason: problemOf('unwilling', failure.message), until });
     } else if (failure.type === 'unreachable' && !failure.facts.stale && this.#state.type !== 'down') {
       // Requests that fail together are one outage: only failed checks make the next check later.
@@ -156,7 +156,7 @@ export class Backend {
 
   async #probe(): Promise<void> {
     const isNew = !this.identity || this.#doubted || this.#state.type === 'down';
-    if (isNew) this.identity = await this.parts.identify(this.connection);
+    if (isNew) this.identity = await this.deps.identify(this.connection);
     else if (this.#healthPath) await this.connection.bytes(this.#healthPath, { milliseconds: checkMs });
   }
 
@@ -193,12 +193,12 @@ export class Backend {
     if (this.#stopped) return;
     const before = this.#state;
     this.#state = state;
-    if (before.type !== state.type) this.parts.changed(this);
+    if (before.type !== state.type) this.deps.changed(this);
   }
 
   #plan(milliseconds: number): void {
     this.#timer?.cancel();
-    if (!this.#stopped) this.#timer = this.parts.startTimer(milliseconds, () => void this.#check());
+    if (!this.#stopped) this.#timer = this.deps.startTimer(milliseconds, () => void this.#check());
   }
 }
 

@@ -11,14 +11,14 @@ import type { GenerateBy } from '../../core/text-service.ts';
 import type { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
-type ReplyParts = Parameters<typeof repliesBy>[0];
-type RemoteChatParts = Pick<ReplyParts, 'text' | 'serverTools' | 'compactions' | 'summaryModel' | 'recall'> & {
+type ReplyDeps = Parameters<typeof repliesBy>[0];
+type RemoteChatDeps = Pick<ReplyDeps, 'text' | 'serverTools' | 'compactions' | 'summaryModel' | 'recall'> & {
   readonly tokens: RemoteTokens;
 };
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
-export function remoteChatService({ text, tokens, serverTools, ...summaries }: RemoteChatParts): ChatService {
-  const answer: ReplyParts['answer'] = async (request, reservation, _signal, tell, room) => {
+export function remoteChatService({ text, tokens, serverTools, ...summaries }: RemoteChatDeps): ChatService {
+  const answer: ReplyDeps['answer'] = async (request, reservation, _signal, tell, room) => {
     refuseUnknownTool(request);
     for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
       tell(event);
@@ -26,7 +26,7 @@ export function remoteChatService({ text, tokens, serverTools, ...summaries }: R
     }
   };
   const replies: ChatService['replies'] = (request, ticket, count) => {
-    const counting: ReplyParts['countTokens'] = (each, signal) => countPrompt(each, signal, ticket);
+    const counting: ReplyDeps['countTokens'] = (each, signal) => countPrompt(each, signal, ticket);
     return repliesBy({ answer, text, serverTools, countTokens: counting, ...summaries }, request, ticket, count);
   };
   /** Of a request that has what is remembered. */

@@ -64,7 +64,7 @@ export class RemoteEmbedding
 
   async #reranked({ query, documents }: RankRequest, asking: Asking) {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const options = { model: this.parts.model, affinity: query, ...asking };
+    const options = { model: this.deps.model, affinity: query, ...asking };
     // A backend without this path fails, and then embeddings are compared.
     const { answer, facts } = await askPool(this.pool, question, options, withBackend);
     const { results, usage } = objectAt(answer);
@@ -89,7 +89,7 @@ export class RemoteEmbedding
       },
     });
     const { capability } = this.pool;
-    const options = { model: this.parts.model, affinity: String(inputs[0]).slice(0, 256), ...asking };
+    const options = { model: this.deps.model, affinity: String(inputs[0]).slice(0, 256), ...asking };
     const { answer, facts } = await askPool(this.pool, question, options);
     const { data, usage } = objectAt(answer);
     const vectors: Float32Array[] = Array.from({ length: inputs.length });

@@ -20,23 +20,23 @@ function remoteImageFacts(name: string): ImageFacts {
   };
 }
 
-interface RemoteImageParts {
+interface RemoteImageDeps {
   readonly model: string | undefined;
   readonly name: string;
   readonly asPng: AsPng;
 }
 
 /** Image engine on remote backends, by `POST /v1/images/generations`. */
-export class RemoteImage extends RemoteTaskEngine<RemoteImageParts> implements ImageEngine {
+export class RemoteImage extends RemoteTaskEngine<RemoteImageDeps> implements ImageEngine {
   facts(): ImageFacts {
-    return remoteImageFacts(this.parts.name);
+    return remoteImageFacts(this.deps.name);
   }
 
   async *draw(request: ImageRequest, signal: AbortSignal, { sent }: DrawOptions = {}): AsyncGenerator<ImageEvent> {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
     const question = (facts: Facts) => drawingQuestion(request, facts);
-    const options = { model: this.parts.model, affinity: request.prompt, signal, sent };
+    const options = { model: this.deps.model, affinity: request.prompt, signal, sent };
     const { answer, facts } = await askPool(this.pool, question, options);
     const pictures = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
     if (pictures.length === 0) {
@@ -45,7 +45,7 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageParts> implements I
     }
     let size = { width: request.width, height: request.height };
     for (const [index, picture] of pictures.slice(0, count).entries()) {
-      const { png, width, height } = await readPng(this.parts.asPng, Buffer.from(picture, 'base64'), facts.host);
+      const { png, width, height } = await readPng(this.deps.asPng, Buffer.from(picture, 'base64'), facts.host);
       size = { width, height };
       yield { type: 'picture', index, seed: seed + index, png };
     }

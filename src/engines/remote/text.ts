@@ -16,7 +16,7 @@ import { lost, type RemoteProgress, ReplyStream, StreamError } from './reply-str
 import { type ControlsBody, chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
-interface RemoteTextParts {
+interface RemoteTextDeps {
   readonly pool: BackendPool;
   /** Local name of the model; the default model of the backends if undefined. */
   readonly model: string | undefined;
@@ -35,13 +35,13 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   #seen: Backend | undefined;
   #model: { readonly of: Backend; readonly identity: object | undefined; readonly model: TextModel } | undefined;
 
-  constructor(private readonly parts: RemoteTextParts) {
-    super(parts.pool);
-    this.tokens = new RemoteTokens(parts.pool, parts.model);
+  constructor(private readonly deps: RemoteTextDeps) {
+    super(deps.pool);
+    this.tokens = new RemoteTokens(deps.pool, deps.model);
   }
 
   state(): TextState {
-    const { pool, model, name } = this.parts;
+    const { pool, model, name } = this.deps;
     const serving = pool.serving(model);
     const open = serving.find((backend) => backend.isOpen());
     this.#seen = open ?? this.#seen;
@@ -51,8 +51,8 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   }
 
   contextSize(): number {
-    const seen = this.#seen ?? this.parts.pool.serving(this.parts.model)[0];
-    return seen?.model(this.parts.model)?.contextSize ?? this.parts.defaultContext;
+    const seen = this.#seen ?? this.deps.pool.serving(this.deps.model)[0];
+    return seen?.model(this.deps.model)?.contextSize ?? this.deps.defaultContext;
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
@@ -66,7 +66,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
       seed,
       count: async () => (promptTokens ?? (await this.tokenize(memory + prompt, { addSpecial: true }))).length,
     };
-    return generateRemotely(work, this.parts, sink);
+    return generateRemotely(work, this.deps, sink);
   }
 
   chat(request: ChatRequest, seed: number, sink: GenerationSink): RunningGeneration {
@@ -79,7 +79,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
       seed,
       count: () => this.tokens.count(request, undefined),
     };
-    return generateRemotely(work, this.parts, sink);
+    return generateRemotely(work, this.deps, sink);
   }
 
   tokenize: TextEngine['tokenize'] = (text, options) => this.tokens.tokenize(text, options);
@@ -89,7 +89,7 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   #describe(backend: Backend): TextModel {
     const { identity } = backend;
     if (this.#model?.of === backend && this.#model.identity === identity) return this.#model.model;
-    const { pool, model: wanted, defaultContext, name } = this.parts;
+    const { pool, model: wanted, defaultContext, name } = this.deps;
     const found = backend.model(wanted);
     const contextSize = found?.contextSize ?? defaultContext;
     const hosts = pool.serving(wanted).map(({ address }) => address.host);
@@ -149,9 +149,9 @@ interface RemoteWork {
 }
 
 /** Generates on the best backend. Only before the first output it is retried on another one. The last event is finish or error. */
-function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: GenerationSink): RunningGeneration {
+function generateRemotely(work: RemoteWork, deps: RemoteTextDeps, sink: GenerationSink): RunningGeneration {
   if (work.controls.maxTokens <= 0) return countOnly(work, sink);
-  const { pool, model } = parts;
+  const { pool, model } = deps;
   const stop = new AbortController();
   let attempt: Attempt | undefined;
   // Back-pressure across retries: pauses the response that is being read.
@@ -162,7 +162,7 @@ function generateRemotely(work: RemoteWork, parts: RemoteTextParts, sink: Genera
     if (paused) backpressure.pause();
   };
   withBackend(pool, { model, affinity: work.affinity, signal: stop.signal }, (assignment) => {
-    attempt = new Attempt(work, assignment, parts, sink);
+    attempt = new Attempt(work, assignment, deps, sink);
     return attempt.run(stop.signal, opened);
   }).catch((error: unknown) => {
     if (attempt && stop.signal.aborted) attempt.abort();
@@ -201,7 +201,7 @@ class Attempt {
   constructor(
     private readonly work: RemoteWork,
     private readonly assignment: Assignment,
-    { newCallId, now }: RemoteTextParts,
+    { newCallId, now }: RemoteTextDeps,
     private readonly sink: GenerationSink,
   ) {
     const { form, controls, separateThinking: separate } = work;

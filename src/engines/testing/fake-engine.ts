@@ -12,7 +12,7 @@ export interface Script {
   readonly end?: 'end-token' | 'limit' | 'lost';
 }
 
-export interface FakeEngineParts {
+export interface FakeEngineDeps {
   readonly script: (request: GenerationRequest, seed: number) => Script;
   /** Calls back before each piece and before the end: at once, after a while, or when a test says so. */
   readonly pace: (next: () => void) => void;
@@ -32,7 +32,7 @@ export interface FakeEngine extends TextEngine {
 const fakeModelName = 'fake';
 
 /** A text engine without a model, which says so: for timing and fault tests, never for people. */
-export function fakeEngine({ script, pace, contextSize = 2048 }: FakeEngineParts): FakeEngine {
+export function fakeEngine({ script, pace, contextSize = 2048 }: FakeEngineDeps): FakeEngine {
   let state: TextState = readyState(contextSize);
   let running = 0;
   let begun = 0;

@@ -99,14 +99,14 @@ function formatted(format: string, now: Date): string {
   return format.replace(/yyyy|MM|dd|hh|mm|ss/g, (word) => words[word] ?? word);
 }
 
-interface StoreParts {
+interface StoreDeps {
   /** Of the client. */
   readonly files: OwnFiles;
   readonly editor: PictureEditor;
 }
 
 /** Stores a picture under the name that the client gives. */
-export async function upload(call: Call, { files, editor }: StoreParts, kind: 'image' | 'mask'): Promise<Reply> {
+export async function upload(call: Call, { files, editor }: StoreDeps, kind: 'image' | 'mask'): Promise<Reply> {
   const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await formOrBody(call));
   const original = fields.original_ref ?? fields.originalRef;
   const [picture] = await formPictures(call, 'image');
@@ -122,7 +122,7 @@ export async function upload(call: Call, { files, editor }: StoreParts, kind: 'i
   return json({ name, subfolder, type });
 }
 
-async function masked(mask: SentPicture, original: JsonObject, { files, editor }: StoreParts): Promise<SentPicture> {
+async function masked(mask: SentPicture, original: JsonObject, { files, editor }: StoreDeps): Promise<SentPicture> {
   const { filename, subfolder, type } = readFields(originalFields, original, 'original_ref');
   const file = files.get({ type, subfolder, name: filename });
   if (!file) throw wrong('original_ref', 'a picture that was sent before');
@@ -146,7 +146,7 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 /** A stored picture, unchanged or as a preview. */
-export async function view(call: Call, { files, editor }: StoreParts): Promise<Reply> {
+export async function view(call: Call, { files, editor }: StoreDeps): Promise<Reply> {
   const { query } = call;
   const filename = query.get('filename') ?? '';
   const type = query.get('type') || 'output';

@@ -15,21 +15,21 @@ import { endNodes, runGraph, runPlan } from './run.ts';
 import { type WalkOptions, walkGraph } from './walk.ts';
 
 /** Validates a graph and puts it into the queue. */
-export async function queuePrompt(call: Call, parts: ImageContext, prompts: ComfyQueue): Promise<Reply> {
+export async function queuePrompt(call: Call, context: ImageContext, prompts: ComfyQueue): Promise<Reply> {
   const fields = readFields(promptFields, await bodyOf(call, 'object'));
   try {
-    return json(added(call, fields, parts, prompts));
+    return json(added(call, fields, context, prompts));
   } catch (error) {
     if (error instanceof GraphRefusal) return json(refusalBody(error.problem, error.nodeErrors), 400);
     throw error;
   }
 }
 
-function added(call: Call, fields: PromptFields, parts: ImageContext, prompts: ComfyQueue): object {
+function added(call: Call, fields: PromptFields, context: ImageContext, prompts: ComfyQueue): object {
   const owner = ownerOf(call);
   const files = prompts.files.of(owner);
   const nodes = readGraph(fields.prompt);
-  const image = imageOf(parts.taskServices);
+  const image = imageOf(context.taskServices);
   const { graphs, loras } = image.facts;
   const options = {
     hasFile: (name: string) => files.named(name) !== undefined,
@@ -53,7 +53,7 @@ function added(call: Call, fields: PromptFields, parts: ImageContext, prompts: C
     run: async (running, turn) => {
       if (graphs !== undefined && (await turn.runsGraphs())) return runGraph(graph, running, { turn, files });
       if (!plan) throw new AppError('unsupported', { feature: 'This graph', instead: refusal ?? 'it needs ComfyUI' });
-      return runPlan(plan, running, { ...parts, image, turn, files, prompts, texts });
+      return runPlan(plan, running, { ...context, image, turn, files, prompts, texts });
     },
   });
   return { prompt_id: id, number, node_errors: nodeErrors };

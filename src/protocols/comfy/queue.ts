@@ -41,7 +41,7 @@ interface Prompt extends NewPrompt {
   readonly messages: [string, object][];
 }
 
-interface QueueParts {
+interface QueueDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly startTimer: StartTimer;
@@ -64,10 +64,10 @@ export class ComfyQueue {
   #count = 0;
   #pictures = 0;
 
-  constructor(private readonly parts: QueueParts) {
-    this.newId = parts.newId;
+  constructor(private readonly deps: QueueDeps) {
+    this.newId = deps.newId;
     this.hub = new Hub({
-      ...parts,
+      ...deps,
       remaining: () => this.remaining,
       runningNode: (owner, client) =>
         [...this.#running].find((prompt) => prompt.owner === owner && prompt.client === client)?.node,
@@ -87,8 +87,8 @@ export class ComfyQueue {
     const number = wanted ?? (front ? -count : count);
     const stop = new AbortController();
     const state = { node: undefined, executed: [], notes: [], messages: [] };
-    const own: Prompt = { ...prompt, client, number, stop, createTime: this.parts.now(), ...state };
-    const replied = new Promise<void>((resolve) => void this.parts.startTimer(replyMs, resolve));
+    const own: Prompt = { ...prompt, client, number, stop, createTime: this.deps.now(), ...state };
+    const replied = new Promise<void>((resolve) => void this.deps.startTimer(replyMs, resolve));
     const ticket = { genkey: prompt.id, ...prompt.ticket, signal: stop.signal, rank: number };
     const events = prompt.image.inTurn(ticket, (turn) => this.#inTurn(own, turn, replied));
     this.#count = count;
@@ -210,7 +210,7 @@ export class ComfyQueue {
 
   /** Sends an event that also goes into the history. */
   #report(prompt: Prompt, type: string, data: object): void {
-    const event = { ...data, prompt_id: prompt.id, timestamp: this.parts.now() };
+    const event = { ...data, prompt_id: prompt.id, timestamp: this.deps.now() };
     prompt.messages.push([type, event]);
     if (type === 'execution_interrupted') this.hub.sendAll(prompt.owner, type, event);
     else this.hub.to(prompt).send(type, event);
@@ -267,7 +267,7 @@ const statusMs = 6000;
 
 export const features = { supports_preview_metadata: true, max_upload_size: 100 * 2 ** 20 };
 
-interface HubParts extends Pick<QueueParts, 'newId' | 'startTimer'> {
+interface HubDeps extends Pick<QueueDeps, 'newId' | 'startTimer'> {
   readonly remaining: () => number;
   /** The node that runs now for this client. */
   readonly runningNode: (owner: Owner, client: string) => string | undefined;
@@ -280,20 +280,20 @@ class Hub {
   readonly #previewing = new WeakSet<LiveSocket>();
   #timer: Timer | undefined;
 
-  constructor(private readonly parts: HubParts) {}
+  constructor(private readonly deps: HubDeps) {}
 
   open(call: Pick<SocketCall, 'query' | 'key'>, socket: LiveSocket): void {
     const owner = ownerOf(call);
-    const client = call.query.get('clientId') || this.parts.newId();
+    const client = call.query.get('clientId') || this.deps.newId();
     const listener = `${owner}\n${client}`;
     this.#sockets.get(listener)?.close(1000, 'another connection has the same clientId');
     this.#sockets.set(listener, socket);
     socket.signal.addEventListener('abort', () => this.#closed(listener, socket), { once: true });
     socket.onMessage((message) => this.#receive(socket, message));
     socket.send(text('status', { ...this.#status(), sid: client }));
-    const node = this.parts.runningNode(owner, client);
+    const node = this.deps.runningNode(owner, client);
     if (node !== undefined) socket.send(text('executing', { node, display_node: node }));
-    this.#timer ??= this.parts.startTimer(statusMs, () => {
+    this.#timer ??= this.deps.startTimer(statusMs, () => {
       this.status();
       this.#timer?.restart();
     });
@@ -345,7 +345,7 @@ class Hub {
   }
 
   #status(): object {
-    return { status: { exec_info: { queue_remaining: this.parts.remaining() } } };
+    return { status: { exec_info: { queue_remaining: this.deps.remaining() } } };
   }
 
   /** Only feature flags get a reply. */

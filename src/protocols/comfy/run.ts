@@ -25,7 +25,7 @@ import { type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
-interface RunParts extends Pick<ImageContext, 'settings' | 'randomSeed' | 'product' | 'now' | 'editor'> {
+interface RunDeps extends Pick<ImageContext, 'settings' | 'randomSeed' | 'product' | 'now' | 'editor'> {
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in one turn of the queue. */
   readonly turn: ImageTurn;
@@ -45,18 +45,18 @@ interface Made {
 interface Run {
   readonly made: Map<string, readonly Made[]>;
   readonly running: Running;
-  readonly parts: RunParts;
+  readonly deps: RunDeps;
 }
 
 /** Runs every node once, in topological order. */
-export async function runPlan({ steps, outputs }: Plan, running: Running, parts: RunParts): Promise<Outputs> {
-  const run: Run = { made: new Map(), running, parts };
+export async function runPlan({ steps, outputs }: Plan, running: Running, deps: RunDeps): Promise<Outputs> {
+  const run: Run = { made: new Map(), running, deps };
   const done = new Set<string>();
   const found: Record<string, { readonly images: readonly object[] }> = {};
   for (const output of outputs) {
     const { id, order } = output;
     for (const each of order.filter((one) => !done.has(one) || one === id)) {
-      parts.turn.signal.throwIfAborted();
+      deps.turn.signal.throwIfAborted();
       done.add(each);
       running.executing(each);
       const step = steps.get(each);
@@ -71,16 +71,16 @@ export async function runPlan({ steps, outputs }: Plan, running: Running, parts:
 }
 
 async function runStep(step: Step, id: string, run: Run): Promise<readonly Made[]> {
-  const { made, parts } = run;
+  const { made, deps } = run;
   switch (step.type) {
     case 'load':
-      return [{ bytes: loaded(step.name, parts).bytes }];
+      return [{ bytes: loaded(step.name, deps).bytes }];
     case 'inline':
       return [{ bytes: step.picture.bytes }];
     case 'same':
       return made.get(step.from) ?? [];
     case 'scale': {
-      const { editor, turn } = parts;
+      const { editor, turn } = deps;
       const scale = (sent: SentPicture) => fitted(editor, sent, scaledSize(step.to, sent), step.fit, turn.signal);
       return Promise.all((made.get(step.from) ?? []).map((picture) => changed(picture, scale)));
     }
@@ -94,8 +94,8 @@ async function runStep(step: Step, id: string, run: Run): Promise<readonly Made[
 /** Factor of most upscaling models of ComfyUI. */
 const defaultFactor = 4;
 
-async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, parts }: Run): Promise<readonly Made[]> {
-  const { image, turn } = parts;
+async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, deps }: Run): Promise<readonly Made[]> {
+  const { image, turn } = deps;
   const upscaler = chooseUpscaler(step.upscaler, image.facts, defaultFactor);
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
   const { name, scale } = upscaler;
@@ -107,8 +107,8 @@ async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, parts 
 }
 
 async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run): Promise<readonly Made[]> {
-  const { running, parts } = run;
-  const { image, product, turn } = parts;
+  const { running, deps } = run;
+  const { image, product, turn } = deps;
   for (const note of step.notes) running.note(note);
   const previewEvery = running.wantsPreviews() ? defaultPreviewEvery : 0;
   const request = { ...(await requestOf(step, run)), previewEvery };
@@ -128,20 +128,20 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run
   return result.pictures.map(({ png, seed }) => ({ bytes: png, parameters: pictureText(text, seed) }));
 }
 
-async function requestOf(step: Extract<Step, { type: 'draw' }>, { made, parts }: Run): Promise<ImageRequest> {
-  const { facts } = parts.image;
-  if (step.from === undefined) return imageRequest(step.asked, facts, parts);
+async function requestOf(step: Extract<Step, { type: 'draw' }>, { made, deps }: Run): Promise<ImageRequest> {
+  const { facts } = deps.image;
+  if (step.from === undefined) return imageRequest(step.asked, facts, deps);
   const [first] = made.get(step.from) ?? [];
   if (!first) throw new AppError('engine-failed', { capability: 'image', reason: 'there is no picture to begin from' });
   const initial = pictureOf(first.bytes, 'pixels');
-  const request = imageRequest({ ...step.asked, width: initial.width, height: initial.height }, facts, parts);
-  const mask = step.mask ? { mask: await paintedMask(step.mask, request, parts) } : {};
-  return { ...request, initial: await fitted(parts.editor, initial, request, 'cover', parts.turn.signal), ...mask };
+  const request = imageRequest({ ...step.asked, width: initial.width, height: initial.height }, facts, deps);
+  const mask = step.mask ? { mask: await paintedMask(step.mask, request, deps) } : {};
+  return { ...request, initial: await fitted(deps.editor, initial, request, 'cover', deps.turn.signal), ...mask };
 }
 
-async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, parts: RunParts): Promise<Uint8Array> {
-  const picture = 'name' in from ? loaded(from.name, parts) : from.picture;
-  const { editor, turn } = parts;
+async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, deps: RunDeps): Promise<Uint8Array> {
+  const picture = 'name' in from ? loaded(from.name, deps) : from.picture;
+  const { editor, turn } = deps;
   const shape = { size, fit: 'cover', signal: turn.signal } as const;
   const mask = await maskOfChannel(editor, picture, channel, { ...shape, inverted });
   if (mask) return mask;
@@ -151,7 +151,7 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, pa
   throw new AppError('engine-failed', { capability: 'image', reason });
 }
 
-function loaded(name: string, { files }: RunParts): SentPicture {
+function loaded(name: string, { files }: RunDeps): SentPicture {
   const file = files.named(name);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
   return pictureOf(file.bytes, 'image');
@@ -171,8 +171,8 @@ function scaledSize(to: Size | number, { width, height }: Size): Size {
 }
 
 /** Stores or sends the pictures of an output. */
-function deliver({ id, kind, prefix, from }: Output, { made, running, parts }: Run): readonly object[] {
-  const { prompts, files, texts, now } = parts;
+function deliver({ id, kind, prefix, from }: Output, { made, running, deps }: Run): readonly object[] {
+  const { prompts, files, texts, now } = deps;
   const pictures = made.get(from) ?? [];
   return pictures.flatMap(({ bytes, ...parameters }, index) => {
     const { width, height, format } = pictureOf(bytes, 'images');

@@ -38,33 +38,33 @@ export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
   row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending', fields: infillFields }),
 ];
 
-async function answerCompletion(call: Call, parts: DialectContext): Promise<Reply> {
-  const { text } = parts;
-  const body = await requestBody(call, parts);
-  const read = readCompletion(completionFields, body, parts, nativeBody(body));
-  return complete(call, parts, read, () => {
+async function answerCompletion(call: Call, context: DialectContext): Promise<Reply> {
+  const { text } = context;
+  const body = await requestBody(call, context);
+  const read = readCompletion(completionFields, body, context, nativeBody(body));
+  return complete(call, context, read, () => {
     const prompts = decodePrompts(read.fields.prompt, text.state());
     return Promise.all(prompts.map(async ({ pieces, media }) => ({ prompt: await promptText(pieces, text), media })));
   });
 }
 
 /** Refused before the body is read if the model has no fill-in-the-middle marks: no body could help. */
-async function fillIn(call: Call, parts: DialectContext): Promise<Reply> {
-  const { text } = parts;
+async function fillIn(call: Call, context: DialectContext): Promise<Reply> {
+  const { text } = context;
   const search = await findMarks(text);
   refuseWithoutModel(text.state());
   if (search.type === 'missing') return json(errorBody(501, search.sentence), 501);
   const { marks } = search;
-  const body = await requestBody(call, parts);
-  const read = readCompletion(infillFields, body, parts, nativeBody(body));
-  return complete(call, parts, read, async (maxTokens) => [
+  const body = await requestBody(call, context);
+  const read = readCompletion(infillFields, body, context, nativeBody(body));
+  return complete(call, context, read, async (maxTokens) => [
     { prompt: await infillPrompt(read.fields, maxTokens, { marks, text }), media: [] },
   ]);
 }
 
 async function complete(
   call: Call,
-  parts: DialectContext,
+  context: DialectContext,
   read: ReadBody<typeof optionFields>,
   promptsFor: (maxTokens: number) => Promise<readonly Prompt[]>,
 ): Promise<Reply> {
@@ -73,14 +73,14 @@ async function complete(
   const prompts = await promptsFor(options.controls.maxTokens);
   refuseEarlyStopOfMany(earlyStop, prompts.length * count);
   // Biases by text need the tokenizer.
-  const bias = fields.logit_bias.length > 0 ? await resolveBias(fields.logit_bias, parts.text) : {};
+  const bias = fields.logit_bias.length > 0 ? await resolveBias(fields.logit_bias, context.text) : {};
   const controls = { ...options.controls, ...bias };
   const requests = prompts.flatMap((prompt) =>
     Array.from({ length: count }, (_, reply) => withReplySeed({ ...controls, ...prompt, memory: '' }, reply)),
   );
   call.watch?.decoded?.(requests.length === 1 ? requests[0] : requests);
-  const { now, startTimer } = parts;
-  const model = parts.modelName();
+  const { now, startTimer } = context;
+  const model = context.modelName();
   const viewOf = (index: number): ReplyView => {
     const { prompt = '' } = requests[index] ?? {};
     return { index, model, prompt, controls, output, now };
@@ -89,7 +89,7 @@ async function complete(
   const own = ticketFor(call, fields.genkey);
   const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
   const headers = withIgnored({}, read.notices.ignored);
-  const all = generateAll(parts.text, requests, ticket);
+  const all = generateAll(context.text, requests, ticket);
   const early = earlyStop.minIndent > 0 || earlyStop.milliseconds > 0;
   const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;
   if (!output.stream) {

@@ -20,18 +20,22 @@ import { embeddingEndpoints } from './embedding.ts';
 import { llamacppFamily } from './errors.ts';
 import { templateFields } from './fields.ts';
 import { readPieces } from './prompts.ts';
-import { type StatusParts, type StatusServices, statusEndpoints } from './status.ts';
+import { type StatusContext, type StatusServices, statusEndpoints } from './status.ts';
 
-export interface ModelMemoryParts extends Pick<DialectContext, 'modelName'> {
+export interface ModelMemoryContext extends Pick<DialectContext, 'modelName'> {
   /** The text model of the call. */
   readonly name: string;
   readonly memory?: ModelMemory | undefined;
 }
 
-export interface LlamacppParts extends StatusParts, EmbeddingContext, ModelMemoryParts, Pick<ChatReader, 'readChat'> {}
+export interface LlamacppContext
+  extends StatusContext,
+    EmbeddingContext,
+    ModelMemoryContext,
+    Pick<ChatReader, 'readChat'> {}
 
 /** What is the same for all models. */
-interface LlamacppServices extends StatusServices, Pick<LlamacppParts, 'memory' | 'readChat'> {}
+interface LlamacppServices extends StatusServices, Pick<LlamacppContext, 'memory' | 'readChat'> {}
 
 const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', family: llamacppFamily });
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
@@ -61,14 +65,14 @@ const memoryRow = endpointRow(adminOnly, {
 });
 
 /** Load and unload by name. Both answer at once; `GET /api/extra/models` shows the state. */
-export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryParts>[] = [
+export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryContext>[] = [
   memoryRow('/models/load', 'Load a model.', (call, context) => change(call, context, 'load')),
   memoryRow('/models/unload', 'Unload a model; the next request for it loads it again.', (call, context) =>
     change(call, context, 'unload'),
   ),
 ];
 
-async function change(call: Call, context: ModelMemoryParts, action: 'load' | 'unload'): Promise<Reply> {
+async function change(call: Call, context: ModelMemoryContext, action: 'load' | 'unload'): Promise<Reply> {
   const { model } = f.readFields(modelFields, await bodyOf(call));
   const found = findHeld(model, context);
   if (!found) throw new AppError('model-not-found', { model });
@@ -78,7 +82,7 @@ async function change(call: Call, context: ModelMemoryParts, action: 'load' | 'u
 }
 
 /** The text model of the call, or one of another kind. */
-function findHeld(asked: string, { name, modelName, memory }: ModelMemoryParts): HeldModel | undefined {
+function findHeld(asked: string, { name, modelName, memory }: ModelMemoryContext): HeldModel | undefined {
   const held = memory?.list() ?? [];
   const isText = sameName(asked, modelName()) || sameName(asked, name);
   const text = held.find((one) => one.kind === 'text' && one.name === name);
@@ -135,13 +139,13 @@ async function detokenize(call: Call, { text }: ChatReader): Promise<Reply> {
   return json({ content });
 }
 
-async function applyTemplate(call: Call, parts: ChatReader): Promise<Reply> {
-  const { chat, applyDefaults, readChat } = parts;
-  const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call)), parts));
+async function applyTemplate(call: Call, context: ChatReader): Promise<Reply> {
+  const { chat, applyDefaults, readChat } = context;
+  const { prompt, memory } = await chat.render(await readChat(applyDefaults(await bodyOf(call)), context));
   return json({ prompt: memory + prompt });
 }
 
-const endpoints: readonly ModelEndpoint<LlamacppParts>[] = [
+const endpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...statusEndpoints,
   ...completionEndpoints,
   ...tokenEndpoints,

@@ -25,7 +25,7 @@ export interface StatusServices extends DialectServices {
   readonly slotsOf: (text: TextService) => SlotWatch;
 }
 
-export interface StatusParts extends DialectContext, StatusServices {
+export interface StatusContext extends DialectContext, StatusServices {
   /** What the loaded model can take, where it is not known from the model itself. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
 }
@@ -34,7 +34,7 @@ const row = endpointRow(information, { method: 'GET', match: 'exact', family: ll
 
 const ofNamedModel = { modelNamed: modelInQuery, modelSelection: 'known-name' } as const;
 
-export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
+export const statusEndpoints: readonly ModelEndpoint<StatusContext>[] = [
   row(
     '/props',
     'Chat template, context size, default settings, and whether images and sound can be read; of the model that ?model= names.',
@@ -73,7 +73,7 @@ function unsupported(sentence: string): () => Reply {
 const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
 
 /** A server without a text model is healthy, and so is one whose model was unloaded because it was idle. */
-function healthReply({ authorized }: Call, { text }: StatusParts): Reply {
+function healthReply({ authorized }: Call, { text }: StatusContext): Reply {
   const state = text.state();
   switch (state.type) {
     case 'ready':
@@ -90,7 +90,7 @@ function healthReply({ authorized }: Call, { text }: StatusParts): Reply {
 }
 
 /** Load balancers ask for a failure if no slot is free. */
-function slotsReply({ query }: Call, { slotsOf, text }: StatusParts): Reply {
+function slotsReply({ query }: Call, { slotsOf, text }: StatusContext): Reply {
   const slots = slotsOf(text);
   const wanted = query.get('fail_on_no_slot');
   if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
@@ -98,13 +98,13 @@ function slotsReply({ query }: Call, { slotsOf, text }: StatusParts): Reply {
 }
 
 /** Without the folder, which is private. */
-function loraReply(_: Call, { text }: StatusParts): Reply {
+function loraReply(_: Call, { text }: StatusContext): Reply {
   const entries = text.adapters?.list() ?? [];
   return json(entries.map((entry) => ({ ...entry, path: basename(entry.path), task_name: '', prompt_prefix: '' })));
 }
 
 /** The body is a list, which no table of fields describes. */
-function setLora(call: Call, { text }: StatusParts): Reply {
+function setLora(call: Call, { text }: StatusContext): Reply {
   const sent = tryParseJson(call.body.toString('utf8'));
   const scales = readAdapterScales(sent, 'lora');
   if (!text.adapters)
@@ -113,30 +113,30 @@ function setLora(call: Call, { text }: StatusParts): Reply {
   return json({ success: true });
 }
 
-async function metricsReply(_: Call, { metrics, text: model, startedAt }: StatusParts): Promise<Reply> {
+async function metricsReply(_: Call, { metrics, text: model, startedAt }: StatusContext): Promise<Reply> {
   const { contentType, text } = await metrics.exposition(model);
   const headers = { 'content-type': contentType, 'process-start-time-unix': String(Math.floor(startedAt / 1000)) };
   return { status: 200, headers, body: text };
 }
 
 /** The properties of the server. Without the key, the name and the file of the model are hidden. */
-function propsReply({ authorized }: Call, parts: StatusParts): Reply {
-  const state = parts.text.state();
+function propsReply({ authorized }: Call, context: StatusContext): Reply {
+  const state = context.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
-  const template = parts.chat.templateText ?? model?.chatTemplate;
-  const contextSize = parts.text.contextSize();
+  const template = context.chat.templateText ?? model?.chatTemplate;
+  const contextSize = context.text.contextSize();
   return json({
     default_generation_settings: {
-      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts.controlLimits())),
+      params: settingsBody(dialectControls(readControls(context.applyDefaults({})), context.controlLimits())),
       n_ctx: contextSize,
     },
-    total_slots: parts.slotsOf(parts.text).count,
-    model_alias: authorized ? parts.modelName() : hiddenModelName,
+    total_slots: context.slotsOf(context.text).count,
+    model_alias: authorized ? context.modelName() : hiddenModelName,
     // Without the folder, which is private.
     model_path: model && authorized ? basename(model.path) : '',
     // The description has architecture, size and type of the weights.
     model_ftype: model?.description.split(' ').slice(2).join(' ') ?? '',
-    modalities: { ...(parts.modalities?.() ?? modalities(state)), video: false },
+    modalities: { ...(context.modalities?.() ?? modalities(state)), video: false },
     media_marker: mediaMarker,
     endpoint_slots: true,
     endpoint_props: false,
@@ -147,10 +147,10 @@ function propsReply({ authorized }: Call, parts: StatusParts): Reply {
     chat_template_caps: templateCapabilities(template ?? ''),
     bos_token: model?.specialTokens.bos ?? '',
     eos_token: model?.specialTokens.eos ?? '',
-    build_info: `${parts.product.name} ${parts.product.version}`,
+    build_info: `${context.product.name} ${context.product.version}`,
     cors_proxy_enabled: false,
     is_sleeping: false,
-    ...(parts.models?.byName ? { role: 'router' } : {}),
+    ...(context.models?.byName ? { role: 'router' } : {}),
     id: 0,
     id_task: -1,
     n_ctx: contextSize,

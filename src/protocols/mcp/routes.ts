@@ -14,7 +14,7 @@ import { eventStream } from '../dialect.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isAbsent, isObject } from '../fields.ts';
 
-interface McpParts {
+interface McpDeps {
   /** For one client: the servers of `--mcpfile`, and its documents. Undefined without either. */
   readonly toolsOf: (call: Call) => ToolServers | undefined;
   readonly product: { readonly name: string; readonly version: string };
@@ -23,13 +23,13 @@ interface McpParts {
 type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`, and those that search documents. */
-export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
+export function mcpEndpoints(parts: McpDeps): PlainEndpoint[] {
   const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', family: mcpFamily });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
   return [row('/mcp', summary, (call) => answer(call, parts))];
 }
 
-async function answer(call: Call, parts: McpParts): Promise<Reply> {
+async function answer(call: Call, parts: McpDeps): Promise<Reply> {
   const message = readMessage(await bodyOf(call));
   switch (message.type) {
     case 'unanswered':
@@ -43,7 +43,7 @@ async function answer(call: Call, parts: McpParts): Promise<Reply> {
 
 const notConfigured = 'No tool servers are configured. Start the server with --mcpfile FILE.';
 
-async function served(message: Request, call: Call, { toolsOf, product }: McpParts): Promise<Reply> {
+async function served(message: Request, call: Call, { toolsOf, product }: McpDeps): Promise<Reply> {
   const { id, method, params } = message;
   const tools = toolsOf(call);
   if (!tools) return errorReply(id, rpcCodes.failed, notConfigured);

@@ -6,12 +6,12 @@ import { freshFolders } from '../../store/testing/folder.ts';
 import { asked } from '../testing/asked.ts';
 import { bindAll } from '../testing/bind.ts';
 import { formOf } from '../testing/forms.ts';
-import { type DocumentParts, documentEndpoints } from './documents.ts';
+import { type DocumentDeps, documentEndpoints } from './documents.ts';
 
 const freshFolder = freshFolders();
 const root = '/api/extra/documents';
 
-function world(own: Partial<DocumentParts> = {}) {
+function world(own: Partial<DocumentDeps> = {}) {
   const libraries = memoryLibraries({ folder: freshFolder() });
   const endpoints = bindAll(documentEndpoints({ ...libraries, ...own }), undefined);
   const ask = (method: string, target: string, body: unknown = '', call: Partial<Call> = {}) =>
@@ -54,7 +54,7 @@ test('documents: takes several files of a form, and refuses a form without one',
 
 test('documents: takes a text, files by id, and a web page, which is named by its address', async () => {
   const page = Buffer.from(`<p>${text}</p>`);
-  const fetchMedia: DocumentParts['fetchMedia'] = async (url) =>
+  const fetchMedia: DocumentDeps['fetchMedia'] = async (url) =>
     url.startsWith('https://a.example/')
       ? { type: 'fetched', bytes: page, contentType: 'text/html; charset=utf-8' }
       : { type: 'refused', reason: 'is not on the public internet' };

@@ -25,7 +25,7 @@ import { fetchPublic } from '../media.ts';
 import { attachment, sentName } from '../stored-files.ts';
 import { nativeFamily } from './errors.ts';
 
-export interface DocumentParts extends DocumentServices, Pick<DialectServices, 'fetchMedia'> {
+export interface DocumentDeps extends DocumentServices, Pick<DialectServices, 'fetchMedia'> {
   /** Administrators: folders of this machine are theirs to share. */
   readonly mayAddFolders?: (call: Call) => boolean;
   /** Of uploads: where they are received, and how much one may have. */
@@ -106,15 +106,15 @@ export const documentsPath = '/api/extra/documents';
 const path = documentsPath;
 
 /** Collections of documents, for the pages of this server and for scripts. */
-export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
+export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
   // The `name` of a body is that of a collection or file.
   const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily, modelNamed: () => undefined });
-  const library = (call: Call) => documentsOf(call, parts);
+  const library = (call: Call) => documentsOf(call, deps);
   /** The collection that the path names, by id or name. */
   const about =
     (answer: (own: OwnCollection, call: Call, file: string) => Reply | Promise<Reply>) =>
     async (call: Call, _: unknown, name: string, file = ''): Promise<Reply> => {
-      const library = documentsOf(call, parts);
+      const library = documentsOf(call, deps);
       const collection = await collectionOf(library, name);
       return answer({ id: collection.id, collection, library }, call, file);
     };
@@ -125,7 +125,7 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
       async (call) =>
         json({
           collections: (await library(call).collections()).map(collectionBody),
-          can_add_folders: parts.mayAddFolders?.(call) ?? false,
+          can_add_folders: deps.mayAddFolders?.(call) ?? false,
         }),
       { ...read('documents'), method: 'GET' },
     ),
@@ -151,7 +151,7 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
         '{id}/files': [about(async ({ id, library }) => filesReply(await library.files(id)))],
         '{id}/files/{file}/text': [about(async ({ id, library }, _, file) => textReply(await library.text(id, file)))],
         '{id}/files/{file}/content': [about(({ id, library }, _, file) => contentReply(library, id, file))],
-        'passages/{passage}': [(call, _, id) => passageReply(documentsOf(call, parts), id)],
+        'passages/{passage}': [(call, _, id) => passageReply(documentsOf(call, deps), id)],
       },
       { ...read('documents'), method: 'GET' },
     ),
@@ -167,10 +167,10 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
           }),
           changeFields,
         ],
-        '{id}/files': [about(async ({ id }, call) => filesReply(await addFiles(call, id, parts))), addFields],
+        '{id}/files': [about(async ({ id }, call) => filesReply(await addFiles(call, id, deps))), addFields],
         '{id}/folders': [
           about(async ({ id, library }, call) => {
-            refuseFolder(call, parts);
+            refuseFolder(call, deps);
             const { path: folder, max_file_bytes, ...globs } = f.readFields(folderFields, await bodyOf(call));
             const options = f.sentMembers({ ...globs, maxFileBytes: max_file_bytes });
             return json(collectionBody(await library.addFolder(id, { path: folder, ...options })));
@@ -184,7 +184,7 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
           }),
         ],
       },
-      { form: { ...parts.fileForm, files: maxFiles } },
+      { form: { ...deps.fileForm, files: maxFiles } },
     ),
     rowBelow(
       row,
@@ -195,19 +195,19 @@ export function documentEndpoints(parts: DocumentParts): PlainEndpoint[] {
           about(async ({ id, library }, call) => {
             const files = await library.files(id);
             await library.delete(id);
-            return deleteUnused(library, filesOf(call, parts), files);
+            return deleteUnused(library, filesOf(call, deps), files);
           }),
         ],
         '{id}/files/{file}': [
           about(async ({ id, library }, call, file) => {
             const own = await library.file(id, file);
             await library.removeFile(id, file);
-            return deleteUnused(library, filesOf(call, parts), own ? [own] : []);
+            return deleteUnused(library, filesOf(call, deps), own ? [own] : []);
           }),
         ],
         '{id}/folders': [
           about(async ({ id, library }, call) => {
-            refuseFolder(call, parts);
+            refuseFolder(call, deps);
             const folder = f.readFields(removeFolderFields, Object.fromEntries(call.query));
             return json(collectionBody(await library.removeFolder(id, folder.path)));
           }),
@@ -252,9 +252,9 @@ async function contentReply(library: DocumentLibrary, id: string, file: string):
   return { status: 200, headers, stream };
 }
 
-async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<readonly CollectionFile[]> {
-  const library = documentsOf(call, parts);
-  const uploads = filesOf(call, parts);
+async function addFiles(call: Call, id: string, deps: DocumentDeps): Promise<readonly CollectionFile[]> {
+  const library = documentsOf(call, deps);
+  const uploads = filesOf(call, deps);
   const added: string[] = [];
   const upload = async (name: string, bytes: Uint8Array): Promise<void> => {
     const file = { name, purpose: 'assistants' } as const;
@@ -286,7 +286,7 @@ async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<r
       await upload(name ?? 'note.txt', Buffer.from(text ?? ''));
       return await attach(attributes);
     }
-    const page = await fetchedPage(url, call, parts);
+    const page = await fetchedPage(url, call, deps);
     await upload(page.name, page.bytes);
     return await attach({ url: url.slice(0, 512), ...attributes });
   } catch (error) {
@@ -297,7 +297,7 @@ async function addFiles(call: Call, id: string, parts: DocumentParts): Promise<r
 }
 
 /** A page is named by its address, with the ending of its kind. */
-async function fetchedPage(url: string, { signal }: Call, { fetchMedia = fetchPublic }: DocumentParts) {
+async function fetchedPage(url: string, { signal }: Call, { fetchMedia = fetchPublic }: DocumentDeps) {
   const fetched = await fetchMedia(url, signal);
   if (fetched.type === 'refused')
     throw f.wrong('url', `an address that can be fetched, and this one ${fetched.reason}`);
@@ -323,7 +323,7 @@ async function deleteUnused(
   return json({ success: true });
 }
 
-function refuseFolder(call: Call, { mayAddFolders }: DocumentParts): void {
+function refuseFolder(call: Call, { mayAddFolders }: DocumentDeps): void {
   if (mayAddFolders?.(call) !== true) throw new AppError('admin-only', {});
 }
 

@@ -7,9 +7,9 @@ import type { JsonObject } from '../../http/body.ts';
 import { readGenkey } from '../controls/table.ts';
 import { readFields } from '../fields.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
-import { type DecodeParts, decode as decodeFields, generateFields } from './generate.ts';
+import { type DecodeContext, decode as decodeFields, generateFields } from './generate.ts';
 
-const parts: DecodeParts = {
+const parts: DecodeContext = {
   defaultMaxTokens: 2048,
   maxTokensLimit: 0,
   contextSize: 8192,
@@ -21,7 +21,7 @@ const parts: DecodeParts = {
   state: readyState(),
 };
 
-const decode = (body: JsonObject, server: DecodeParts) => decodeFields(readFields(generateFields, body), server);
+const decode = (body: JsonObject, server: DecodeContext) => decodeFields(readFields(generateFields, body), server);
 
 test('decode: an empty body gives the documented defaults', () => {
   expect(decode({}, parts)).toEqual<GenerationRequest>({ ...defaultControls, prompt: '', memory: '' });
@@ -218,7 +218,7 @@ test('decode: the default length is at most half of the context, and the limit c
 });
 
 test('decode: replaces placeholders unless switched off, and drops empty stops', () => {
-  const loud: DecodeParts = {
+  const loud: DecodeContext = {
     ...parts,
     replacePlaceholders: ({ prompt, memory }) => ({ prompt: prompt.toUpperCase(), memory, stop: ['', 'X'] }),
   };

@@ -23,7 +23,7 @@ import { nativeMedia, readNativeMedia } from '../media.ts';
 import { clientOf, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
-export type GenerateParts = Pick<
+export type GenerateContext = Pick<
   CompletionContext,
   'text' | 'controlLimits' | 'applyDefaults' | 'startTimer' | 'replacePlaceholders'
 >;
@@ -51,7 +51,7 @@ const legacyFields = {
 const row = endpointRow(write('text'), { method: 'POST', queued: true, family: nativeFamily });
 const replayed = { fields: generateFields, replayedAs: 'text' } as const;
 
-export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
+export const generateEndpoints: readonly ModelEndpoint<GenerateContext>[] = [
   ...atPaths(
     row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, replayed),
     '/api/latest/generate',
@@ -65,44 +65,44 @@ export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
   row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy, { fields: legacyFields }),
 ];
 
-async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = await requestBody(call, parts);
-  const state = parts.text.state();
+async function answerWhole(call: Call, context: GenerateContext): Promise<Reply> {
+  const body = await requestBody(call, context);
+  const state = context.text.state();
   if (state.type === 'none') return json(encodeEmptyReply(textModelMissing(state.byName)));
-  const { request, ticket, headers } = prepare(body, call, parts);
-  const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
+  const { request, ticket, headers } = prepare(body, call, context);
+  const generation = fold(eventsFor(ticket, context.text.generate(request, ticket)));
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
-  if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
+  if (requestsPadding(call)) return paddedReply(answer, failureBody, context.startTimer);
   return jsonText(await answer, withEngineNotices(headers, await generation));
 }
 
-async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
-  const { startTimer } = parts;
-  const body = await requestBody(call, parts);
-  const state = parts.text.state();
+async function answerStream(call: Call, context: GenerateContext): Promise<Reply> {
+  const { startTimer } = context;
+  const body = await requestBody(call, context);
+  const state = context.text.state();
   if (state.type === 'none') return eventStream(encodeFailure(textModelMissing(state.byName)));
-  const { request, ticket, headers } = prepare(body, call, parts);
-  const events = eventsFor(ticket, parts.text.generate(request, ticket));
+  const { request, ticket, headers } = prepare(body, call, context);
+  const events = eventsFor(ticket, context.text.generate(request, ticket));
   return streamReply(events, encodeStream, { headers, ticket, startTimer });
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
 
-async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
+async function answerLegacy(call: Call, context: GenerateContext): Promise<Reply> {
   const sent = await bodyOf(call);
-  const state = parts.text.state();
+  const state = context.text.state();
   if (state.type === 'none') throw textModelMissing(state.byName);
   // Only a field that was sent overrides a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
-  const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
-  const { request, ticket } = prepare(body, call, parts);
-  const generation = await fold(parts.text.generate(request, ticket));
+  const body = context.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
+  const { request, ticket } = prepare(body, call, context);
+  const generation = await fold(context.text.generate(request, ticket));
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
-function prepare(body: JsonObject, call: Call, { text, controlLimits, replacePlaceholders }: GenerateParts) {
+function prepare(body: JsonObject, call: Call, { text, controlLimits, replacePlaceholders }: GenerateContext) {
   const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlLimits(), replacePlaceholders, state: text.state() });
   call.watch?.decoded?.(request);
@@ -115,19 +115,19 @@ function failureBody(error: unknown): string {
   return 'body' in reply ? String(reply.body) : '';
 }
 
-export interface DecodeParts extends ControlLimits, Pick<GenerateParts, 'replacePlaceholders'> {
+export interface DecodeContext extends ControlLimits, Pick<GenerateContext, 'replacePlaceholders'> {
   /** For the kinds of media that the model takes. */
   readonly state: TextState;
 }
 
-export function decode(fields: f.Fields<typeof generateFields>, parts: DecodeParts): GenerationRequest {
-  const controls = decodeControls(fields, parts);
+export function decode(fields: f.Fields<typeof generateFields>, context: DecodeContext): GenerationRequest {
+  const controls = decodeControls(fields, context);
   const { prompt, memory, max_length: length = 1 } = fields;
   // 0 and less generate nothing; a missing or non-numeric length is the default of the server.
   const maxTokens = length <= 0 ? 0 : controls.maxTokens;
-  const request = { ...controls, prompt, memory, maxTokens, media: nativeMedia(fields, parts.state) };
+  const request = { ...controls, prompt, memory, maxTokens, media: nativeMedia(fields, context.state) };
   if (!fields.replace_instruct_placeholders) return request;
-  const replaced = parts.replacePlaceholders({ prompt, memory, stop: controls.stop });
+  const replaced = context.replacePlaceholders({ prompt, memory, stop: controls.stop });
   return { ...request, ...replaced, stop: replaced.stop.filter((text) => text !== '') };
 }
 
@@ -263,7 +263,7 @@ const keyNote = 'The key that came with the request; nothing means the running o
 
 const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', keyNote)) };
 
-type TaskDeps = Pick<GenerateParts, 'text'>;
+type TaskDeps = Pick<GenerateContext, 'text'>;
 
 /** Clients call it again and again while they wait. */
 const task = endpointRow(read('text'), { method: 'POST', recorded: false, family: nativeFamily });

@@ -5,12 +5,12 @@ import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, idlePerformance, seeing } from '../testing/doubles.ts';
-import { cacheEndpoint, type InfoParts, infoEndpoints } from './info.ts';
+import { cacheEndpoint, type InfoContext, infoEndpoints } from './info.ts';
 
 const before: Performance = { ...idlePerformance, seed: -1, uptimeSeconds: 1, idleSeconds: 1 };
 
 /** A test double: a service of which only the state and the figures are asked. */
-function parts(state: TextState, own: Partial<InfoParts> = {}, performance = before): InfoParts {
+function parts(state: TextState, own: Partial<InfoContext> = {}, performance = before): InfoContext {
   const service: Partial<TextService> = { state: () => state, contextSize: () => 8192, performance: () => performance };
   return {
     text: service as TextService,
@@ -26,7 +26,7 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
   };
 }
 
-async function get(all: InfoParts, path: string, authorized = true): Promise<unknown> {
+async function get(all: InfoContext, path: string, authorized = true): Promise<unknown> {
   const endpoint = router(bindAll(infoEndpoints, all)).find('GET', path);
   const reply = (await endpoint?.handle({ authorized } as Call)) as Reply;
   expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });

@@ -49,7 +49,7 @@ export interface InfoServices {
   readonly seesPrompts: (call: Call) => boolean;
 }
 
-export interface InfoParts extends InfoServices, Pick<DialectContext, 'text' | 'modelName' | 'taskServices'> {
+export interface InfoContext extends InfoServices, Pick<DialectContext, 'text' | 'modelName' | 'taskServices'> {
   /** `--hordegenlen` and `--hordemaxctx` are limits that clients read, but that are not enforced; 0 means none. */
   readonly settings: Pick<Settings, 'hordegenlen' | 'hordemaxctx' | 'quiet' | 'debugmode' | 'enableguidance' | 'jinja'>;
   /** The content of the story file, as JSON. */
@@ -58,17 +58,17 @@ export interface InfoParts extends InfoServices, Pick<DialectContext, 'text' | '
 
 const row = endpointRow(information, { method: 'GET', family: nativeFamily });
 
-type Answer = (call: Call, parts: InfoParts) => unknown;
+type Answer = (call: Call, context: InfoContext) => unknown;
 
 function info(path: string, summary: string, answer: Answer, own: Partial<EndpointShape> = {}) {
-  return row(path, summary, (call, parts: InfoParts) => json(answer(call, parts)), own);
+  return row(path, summary, (call, context: InfoContext) => json(answer(call, context)), own);
 }
 
-function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoParts>[] {
+function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoContext>[] {
   return atPaths(info(`/api/v1/${path}`, summary, answer), `/api/latest/${path}`);
 }
 
-export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
+export const infoEndpoints: readonly ModelEndpoint<InfoContext>[] = [
   ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
     result: authorized ? modelName() : hiddenModelName,
   })),
@@ -91,12 +91,12 @@ export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
 ];
 
-function versionBody(_: Call, parts: InfoParts): object {
-  const { settings, engineFeatures, taskServices = {} } = parts;
-  const { name, version, commit } = parts.product;
-  const state = parts.text.state();
+function versionBody(_: Call, context: InfoContext): object {
+  const { settings, engineFeatures, taskServices = {} } = context;
+  const { name, version, commit } = context.product;
+  const state = context.text.state();
   const own = { guidance: settings.enableguidance, jinja: settings.jinja };
-  const on = { ...modalities(state), ...parts.serverFeatures(), ...own };
+  const on = { ...modalities(state), ...context.serverFeatures(), ...own };
   return {
     result: 'KoboldCpp',
     version: koboldVersion,
@@ -105,7 +105,7 @@ function versionBody(_: Call, parts: InfoParts): object {
     ...engineFeatures(taskServices),
     ...Object.fromEntries(switchNames.map((name) => [name, on[name] ?? false])),
     admin: on.admin ?? 0,
-    parley: { name, version, ...(commit && { commit }), engines: parts.engineVersions() },
+    parley: { name, version, ...(commit && { commit }), engines: context.engineVersions() },
   };
 }
 
@@ -117,10 +117,10 @@ const stopReasons: Record<Performance['stop'], number> = {
   'stop-text': 2,
 };
 
-function performanceBody({ authorized }: Call, parts: InfoParts): object {
-  const figures = parts.text.performance();
-  const state = shownState(parts.text.state(), authorized);
-  const counters = parts.counters();
+function performanceBody({ authorized }: Call, context: InfoContext): object {
+  const figures = context.text.performance();
+  const state = shownState(context.text.state(), authorized);
+  const counters = context.counters();
   const { processMsPerToken, evalMsPerToken, promptTokens, processedTokens, completionTokens } = figures;
   return {
     last_process: processMsPerToken,
@@ -144,7 +144,7 @@ function performanceBody({ authorized }: Call, parts: InfoParts): object {
     hordeexitcounter: -1,
     uptime: figures.uptimeSeconds,
     idletime: figures.idleSeconds,
-    quiet: parts.settings.quiet && parts.settings.debugmode !== 1,
+    quiet: context.settings.quiet && context.settings.debugmode !== 1,
     loading: state.type === 'loading' && !state.asleep ? { name: state.name, progress: state.progress } : null,
     ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
   };
@@ -161,7 +161,7 @@ function perSecond(milliseconds: number): number {
   return milliseconds > 0 ? 1000 / milliseconds : 0;
 }
 
-function serviceInfo(_: Call, { product }: InfoParts): object {
+function serviceInfo(_: Call, { product }: InfoContext): object {
   const homepage = product.homepage ?? '';
   return {
     version: '0.2',
@@ -175,11 +175,11 @@ function serviceInfo(_: Call, { product }: InfoParts): object {
 }
 
 /** Private: without the key the reply is the one of a server that has no story. */
-function story({ authorized }: Call, { preloadStory }: InfoParts): Reply {
+function story({ authorized }: Call, { preloadStory }: InfoContext): Reply {
   return jsonText(authorized && preloadStory !== undefined ? preloadStory : '{}');
 }
 
-interface CacheParts extends Pick<InfoServices, 'seesPrompts'> {
+interface CacheContext extends Pick<InfoServices, 'seesPrompts'> {
   readonly text: Pick<TextService, 'cacheReport'>;
 }
 
@@ -187,7 +187,7 @@ interface CacheParts extends Pick<InfoServices, 'seesPrompts'> {
 export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
-  async (call, { text, seesPrompts }: CacheParts) => json(cacheBody(await text.cacheReport(), seesPrompts(call))),
+  async (call, { text, seesPrompts }: CacheContext) => json(cacheBody(await text.cacheReport(), seesPrompts(call))),
   read('text'),
 );
 

@@ -11,7 +11,7 @@ import * as f from '../fields.ts';
 import { ticketFor } from '../ticket.ts';
 import { nativeFamily } from './errors.ts';
 
-export interface MemoryParts extends ChatReader {
+export interface MemoryContext extends ChatReader {
   readonly memories?: LibrariesOf<MemoryLibrary> | undefined;
 }
 
@@ -54,7 +54,7 @@ const path = '/api/extra/memories';
 const row = endpointRow(write('chat'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** What a person wants remembered from chat to chat: shown, changed and deleted here, by the pages above all. */
-export const memoryEndpoints: readonly ModelEndpoint<MemoryParts>[] = [
+export const memoryEndpoints: readonly ModelEndpoint<MemoryContext>[] = [
   row(path, 'What is remembered, the pinned memories first.', list, {
     ...read('chat'),
     method: 'GET',
@@ -71,39 +71,39 @@ export const memoryEndpoints: readonly ModelEndpoint<MemoryParts>[] = [
     suggest,
     { fields: suggestFields, queued: true },
   ),
-  rowBelow<MemoryParts>(row, path, 'Change a memory.', { '{id}': [change, changeFields] }),
-  rowBelow<MemoryParts>(row, path, 'Forget a memory.', { '{id}': [forget] }, { method: 'DELETE' }),
+  rowBelow<MemoryContext>(row, path, 'Change a memory.', { '{id}': [change, changeFields] }),
+  rowBelow<MemoryContext>(row, path, 'Forget a memory.', { '{id}': [forget] }, { method: 'DELETE' }),
 ];
 
-function libraryOf(call: Call, { memories }: MemoryParts): MemoryLibrary {
+function libraryOf(call: Call, { memories }: MemoryContext): MemoryLibrary {
   if (!memories) throw new AppError('not-found', { method: call.method, path: call.path });
   return memories.of(call);
 }
 
-async function list(call: Call, parts: MemoryParts): Promise<Reply> {
+async function list(call: Call, context: MemoryContext): Promise<Reply> {
   const { character } = f.readFields(listFields, Object.fromEntries(call.query));
-  return json({ memories: (await libraryOf(call, parts).list(character)).map(memoryBody) });
+  return json({ memories: (await libraryOf(call, context).list(character)).map(memoryBody) });
 }
 
-async function add(call: Call, parts: MemoryParts): Promise<Reply> {
-  return json(memoryBody(await libraryOf(call, parts).add(f.readFields(addFields, await bodyOf(call)))));
+async function add(call: Call, context: MemoryContext): Promise<Reply> {
+  return json(memoryBody(await libraryOf(call, context).add(f.readFields(addFields, await bodyOf(call)))));
 }
 
-async function change(call: Call, parts: MemoryParts, id: string): Promise<Reply> {
-  const changed = await libraryOf(call, parts).change(id, f.readFields(changeFields, await bodyOf(call)));
+async function change(call: Call, context: MemoryContext, id: string): Promise<Reply> {
+  const changed = await libraryOf(call, context).change(id, f.readFields(changeFields, await bodyOf(call)));
   if (!changed) throw new AppError('not-stored', { what: 'memory', id });
   return json(memoryBody(changed));
 }
 
-async function forget(call: Call, parts: MemoryParts, id: string): Promise<Reply> {
-  if (!(await libraryOf(call, parts).delete(id))) throw new AppError('not-stored', { what: 'memory', id });
+async function forget(call: Call, context: MemoryContext, id: string): Promise<Reply> {
+  if (!(await libraryOf(call, context).delete(id))) throw new AppError('not-stored', { what: 'memory', id });
   return json({ deleted: true });
 }
 
-async function search(call: Call, parts: MemoryParts): Promise<Reply> {
+async function search(call: Call, context: MemoryContext): Promise<Reply> {
   const query = f.readFields(searchFields, await bodyOf(call));
-  const library = libraryOf(call, parts);
-  const embedding = parts.taskServices?.embedding;
+  const library = libraryOf(call, context);
+  const embedding = context.taskServices?.embedding;
   const embed: Embed | undefined = embedding && {
     model: embedding.name,
     vectors: async (inputs) => {
@@ -132,16 +132,16 @@ const suggestionSchema = {
   additionalProperties: false,
 };
 
-async function suggest(call: Call, parts: MemoryParts): Promise<Reply> {
+async function suggest(call: Call, context: MemoryContext): Promise<Reply> {
   const { messages, character } = f.readFields(suggestFields, await bodyOf(call));
-  const library = libraryOf(call, parts);
+  const library = libraryOf(call, context);
   const transcript = messages.flatMap(({ role, content }) => {
     const words = textOf(content);
     return words === '' || (role !== 'user' && role !== 'assistant') ? [] : `${String(role)}: ${words}`;
   });
   if (transcript.length === 0) return json({ suggestions: [] });
   const prompt = `${question}\n\n${transcript.join('\n\n').slice(-maxTranscript)}`;
-  const request = await parts.readChat(
+  const request = await context.readChat(
     {
       messages: [{ role: 'user', content: prompt }],
       response_format: { type: 'json_schema', json_schema: { name: 'facts', schema: suggestionSchema } },
@@ -150,9 +150,9 @@ async function suggest(call: Call, parts: MemoryParts): Promise<Reply> {
       temperature: 0,
       max_tokens: 400,
     },
-    parts,
+    context,
   );
-  const { text } = await fold(parts.chat.reply(request, ticketFor(call, '')));
+  const { text } = await fold(context.chat.reply(request, ticketFor(call, '')));
   const known = new Set((await library.list(character)).map((memory) => memory.text.toLowerCase()));
   const facts = (tryParseJson(text) as { readonly facts?: readonly unknown[] } | undefined)?.facts ?? [];
   const suggestions = facts.flatMap((fact) => (typeof fact === 'string' && fact.trim() !== '' ? fact.trim() : []));

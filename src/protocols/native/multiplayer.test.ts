@@ -6,7 +6,7 @@ import { SharedStory } from '../../store/shared-story.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
-import { multiplayerEndpoints, type StoryParts } from './stories.ts';
+import { multiplayerEndpoints, type StoryContext } from './stories.ts';
 
 const freshFolder = freshFolders();
 
@@ -26,7 +26,7 @@ function game() {
   return { path, world, warnings, ...asking({ story, warn }, () => world.generating) };
 }
 
-function asking(parts: StoryParts, isGenerating = () => false) {
+function asking(parts: StoryContext, isGenerating = () => false) {
   const { text } = scriptedText([]);
   const performance = () => ({ ...text.performance(), idle: !isGenerating() });
   const endpoints = router(bindAll(multiplayerEndpoints(parts), { text: { ...text, performance } }));

@@ -13,7 +13,7 @@ import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { controlLimits, dialectParts, idlePerformance, readyState, scriptedChat } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
-import { type NativeParts as HandlerParts, type NativeServices, nativeEndpoints } from './routes.ts';
+import { type NativeContext as HandlerContext, type NativeServices, nativeEndpoints } from './routes.ts';
 
 const ready = readyState();
 const lastFigures: Performance = {
@@ -82,9 +82,9 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
   return { service, seen };
 }
 
-type NativeParts = HandlerParts & NativeServices;
+type NativeContext = HandlerContext & NativeServices;
 
-function parts(service: TextService, own: Partial<NativeParts> = {}): NativeParts {
+function parts(service: TextService, own: Partial<NativeContext> = {}): NativeContext {
   return {
     ...dialectParts({ text: service, modelName: () => 'koboldcpp/mini' }),
     replacePlaceholders: (texts) => texts,
@@ -104,7 +104,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
 }
 
 async function ask(
-  all: NativeParts,
+  all: NativeContext,
   method: string,
   path: string,
   body?: unknown,
@@ -318,7 +318,7 @@ const { chat } = scriptedChat([], {
   },
 });
 const withChat = parts(fakeService({}).service, { chat });
-test.each<[NativeParts, string, unknown, number, unknown]>([
+test.each<[NativeContext, string, unknown, number, unknown]>([
   [withChat, 'tokencount', { prompt: 'A' }, 200, { value: 2, ids: [1, 65], prompt: 'A' }],
   [withChat, 'tokenize', { prompt: 'A', special: false }, 200, { value: 1, ids: [65], prompt: 'A' }],
   [withChat, 'tokencount', { messages: [{}], special: false }, 200, { value: 3, ids: [60, 49, 62], prompt: '<1>' }],

@@ -6,25 +6,25 @@ import { answerList, type EmbeddingContext, listFields } from '../embedding.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
-import { type DocumentParts, documentEndpoints } from './documents.ts';
+import { type DocumentDeps, documentEndpoints } from './documents.ts';
 import { nativeFamily, readInput } from './errors.ts';
-import { type GenerateParts, generateEndpoints, taskEndpoints } from './generate.ts';
-import { cacheEndpoint, type InfoParts, type InfoServices, infoEndpoints } from './info.ts';
-import { type MemoryParts, memoryEndpoints } from './memories.ts';
+import { type GenerateContext, generateEndpoints, taskEndpoints } from './generate.ts';
+import { cacheEndpoint, type InfoContext, type InfoServices, infoEndpoints } from './info.ts';
+import { type MemoryContext, memoryEndpoints } from './memories.ts';
 import { musicEndpoints } from './music.ts';
 import { nativeSpeechEndpoint, type SpeechContext, transcribeEndpoint } from './speech.ts';
-import { multiplayerEndpoints, type StoryParts, saveSlotEndpoints } from './stories.ts';
-import { type StreamParts, streamEndpoints } from './streams.ts';
-import { type SyncParts, syncEndpoints } from './synced-records.ts';
+import { multiplayerEndpoints, type StoryContext, saveSlotEndpoints } from './stories.ts';
+import { type StreamContext, streamEndpoints } from './streams.ts';
+import { type SyncContext, syncEndpoints } from './synced-records.ts';
 import { tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, EmbeddingContext, SpeechContext, MemoryParts {}
+export interface NativeContext extends GenerateContext, InfoContext, EmbeddingContext, SpeechContext, MemoryContext {}
 
 /** What the handlers get beside the context of the model. */
-interface HandlerServices extends InfoServices, Pick<NativeParts, 'startTimer' | 'alias' | 'readChat' | 'memories'> {}
+interface HandlerServices extends InfoServices, Pick<NativeContext, 'startTimer' | 'alias' | 'readChat' | 'memories'> {}
 
 /** What the server has, whichever model answers. */
-export interface NativeServices extends HandlerServices, StoryParts, SyncParts, StreamParts, DocumentParts {
+export interface NativeServices extends HandlerServices, StoryContext, SyncContext, StreamContext, DocumentDeps {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
   /** With `--singleinstance` only. */
@@ -32,9 +32,9 @@ export interface NativeServices extends HandlerServices, StoryParts, SyncParts, 
   readonly newSeed: () => number;
 }
 
-export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeParts, keyof HandlerServices>>[] {
+export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeContext, keyof HandlerServices>>[] {
   return [
-    ...withServices<NativeParts, HandlerServices>(modelEndpoints, services),
+    ...withServices<NativeContext, HandlerServices>(modelEndpoints, services),
     ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
@@ -54,11 +54,11 @@ const embeddingsFields = listFields({ truncate: true });
 export const embeddingsEndpoint: ModelEndpoint<EmbeddingContext> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
-  (call, parts) => answerList(call, embeddingsFields, parts),
+  (call, context) => answerList(call, embeddingsFields, context),
   { ...write('embeddings'), fields: embeddingsFields, queued: true, modelSelection: 'own-name' },
 );
 
-const modelEndpoints: readonly ModelEndpoint<NativeParts>[] = [
+const modelEndpoints: readonly ModelEndpoint<NativeContext>[] = [
   ...generateEndpoints,
   ...taskEndpoints,
   embeddingsEndpoint,

@@ -6,7 +6,7 @@ import { router } from '../../http/router.ts';
 import { SaveSlots } from '../../store/save-slots.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
 import { callOf } from '../testing/doubles.ts';
-import { type StoryParts, saveSlotEndpoints } from './stories.ts';
+import { type StoryContext, saveSlotEndpoints } from './stories.ts';
 
 const freshFolder = freshFolders();
 
@@ -19,7 +19,7 @@ function saves(limits = { characters: 200, bytes: 500 }) {
   return { path, warnings, ask: asking({ slots: new Libraries(() => slots), warn }) };
 }
 
-function asking(parts: StoryParts) {
+function asking(parts: StoryContext) {
   const endpoints = router(saveSlotEndpoints(parts));
   return async (what: 'list' | 'load' | 'save', body: unknown = '') => {
     const path = `/api/extra/data/${what}`;

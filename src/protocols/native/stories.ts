@@ -9,7 +9,7 @@ import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '.
 import { described, honoured, isAbsent, looseFlag, optionalText, orElse, readText, textOrNumber } from '../fields.ts';
 import { failed, nativeFamily, readInput } from './errors.ts';
 
-export interface StoryParts {
+export interface StoryContext {
   /** With `--savedatafile` only. */
   readonly slots?: Libraries<SaveSlots> | undefined;
   /** With `--multiplayer` only, for all keys: the flag is there to write together. */
@@ -17,8 +17,8 @@ export interface StoryParts {
   readonly warn: (sentence: string) => void;
 }
 
-type Warn = StoryParts['warn'];
-type TextParts = Pick<DialectContext, 'text'>;
+type Warn = StoryContext['warn'];
+type TextContext = Pick<DialectContext, 'text'>;
 
 const slot = honoured(described({ type: ['integer', 'string'] }, slotNumber), 'The number of the slot, from 0.');
 const loadFields = { slot };
@@ -33,7 +33,7 @@ const saveFields = {
 const row = endpointRow(write('text'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
-export function saveSlotEndpoints({ slots, warn }: StoryParts): PlainEndpoint[] {
+export function saveSlotEndpoints({ slots, warn }: StoryContext): PlainEndpoint[] {
   const warnOnce = unlessRepeated(warn);
   return [
     row(
@@ -104,13 +104,13 @@ const storyFields = {
 };
 
 /** One story with several writers. Without `--multiplayer` the replies have the same shape. */
-export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint<TextParts>[] {
+export function multiplayerEndpoints({ story, warn }: StoryContext): ModelEndpoint<TextContext>[] {
   const warnOnce = unlessRepeated(warn);
   return [
     row(
       '/api/extra/multiplayer/status',
       'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
-      (call, parts) => storyStatus(call, parts, story),
+      (call, context) => storyStatus(call, context, story),
       { fields: statusFields },
     ),
     row(
@@ -122,14 +122,14 @@ export function multiplayerEndpoints({ story, warn }: StoryParts): ModelEndpoint
     row(
       '/api/extra/multiplayer/setstory',
       'Go on with the shared story, or begin another one.',
-      (call, parts) => setStory(call, parts, story, warnOnce),
+      (call, context) => setStory(call, context, story, warnOnce),
       { fields: storyFields },
     ),
   ];
 }
 
 /** An empty or invalid body is answered like that of an unknown sender. */
-async function storyStatus(call: Call, { text }: TextParts, story: SharedStory | undefined): Promise<Reply> {
+async function storyStatus(call: Call, { text }: TextContext, story: SharedStory | undefined): Promise<Reply> {
   if (!story) return json({ error: 'Multiplayer not enabled!' });
   const input = await readInput(call, statusFields, 'object');
   const sender = input?.sender ?? '';
@@ -137,7 +137,7 @@ async function storyStatus(call: Call, { text }: TextParts, story: SharedStory |
   return json(turnBody(await story.turn(), sender, story, text));
 }
 
-async function setStory(call: Call, { text }: TextParts, story: SharedStory | undefined, warn: Warn): Promise<Reply> {
+async function setStory(call: Call, { text }: TextContext, story: SharedStory | undefined, warn: Warn): Promise<Reply> {
   if (!story) return failed('Multiplayer not enabled!');
   const input = await readInput(call, storyFields, 'object');
   if (!input) return failed('Submitted story invalid!');

@@ -7,7 +7,7 @@ import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, readFields } from '../fields.ts';
 import { nativeFamily } from './errors.ts';
 
-export interface StreamParts {
+export interface StreamContext {
   readonly streams: ResumableStreams;
 }
 
@@ -16,7 +16,7 @@ const path = '/api/extra/stream/';
 const row = endpointRow(read(), { method: 'GET', match: 'prefix', below: { '{id}': undefined }, family: nativeFamily });
 
 /** Take up or stop a stream that was requested with `x-parley-resumable`. */
-export function streamEndpoints({ streams }: StreamParts): readonly PlainEndpoint[] {
+export function streamEndpoints({ streams }: StreamContext): readonly PlainEndpoint[] {
   return [
     row(
       path,

@@ -7,7 +7,7 @@ import { router } from '../../http/router.ts';
 import { SyncedRecords } from '../../store/synced-records.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
 import { callOf } from '../testing/doubles.ts';
-import { type SyncParts, syncEndpoints } from './synced-records.ts';
+import { type SyncContext, syncEndpoints } from './synced-records.ts';
 
 const freshFolder = freshFolders();
 
@@ -19,7 +19,7 @@ function synced(limits = { records: 2, characters: 100 }) {
   return { folder, warnings, ask: asking({ records, warn: (sentence) => void warnings.push(sentence) }) };
 }
 
-function asking(parts: SyncParts) {
+function asking(parts: SyncContext) {
   const endpoints = router(syncEndpoints(parts));
   return async (what: 'list' | 'load' | 'save', body: unknown = {}, key?: ClientKey) => {
     const path = `/api/extra/sync/${what}`;

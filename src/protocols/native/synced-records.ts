@@ -13,7 +13,7 @@ import { bodyOf, endpointRow, jsonText, type PlainEndpoint } from '../endpoint.t
 import { honoured, optionalText, orElse, readCount, readFields, readText } from '../fields.ts';
 import { failed, nativeFamily } from './errors.ts';
 
-export interface SyncParts {
+export interface SyncContext {
   /** With `--savedatafile` only. */
   readonly records?: Libraries<SyncedRecords> | undefined;
   readonly warn: (sentence: string) => void;
@@ -30,7 +30,7 @@ const saveFields = {
 const row = endpointRow(read('chat'), { method: 'POST', recorded: false, family: nativeFamily });
 
 /** Chats, stories and characters of Parley's own pages, so that all browsers of a person show the same. */
-export function syncEndpoints({ records, warn }: SyncParts): PlainEndpoint[] {
+export function syncEndpoints({ records, warn }: SyncContext): PlainEndpoint[] {
   const handling = (handle: (call: Call, records: SyncedRecords) => Promise<Reply>) => async (call: Call) => {
     if (!records) return failed('Nothing is kept on this server. Start it with --savedatafile FILE.');
     try {

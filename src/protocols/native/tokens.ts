@@ -43,17 +43,17 @@ export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   }),
 ];
 
-async function countTokens(call: Call, parts: ChatReader): Promise<Reply> {
+async function countTokens(call: Call, context: ChatReader): Promise<Reply> {
   const input = await readInput(call, countFields);
   if (!input) return json({ value: -1 }, 400);
   const { special: addSpecial, messages } = input;
-  const prompt = input.prompt === '' && messages ? await promptOf(messages, parts) : input.prompt;
-  const ids = await parts.text.tokenize(prompt, { addSpecial });
+  const prompt = input.prompt === '' && messages ? await promptOf(messages, context) : input.prompt;
+  const ids = await context.text.tokenize(prompt, { addSpecial });
   return json({ value: ids.length, ids, prompt });
 }
 
-async function promptOf(messages: readonly unknown[], parts: ChatReader): Promise<string> {
-  const { memory, prompt } = await parts.chat.render(await parts.readChat({ messages }, parts));
+async function promptOf(messages: readonly unknown[], context: ChatReader): Promise<string> {
+  const { memory, prompt } = await context.chat.render(await context.readChat({ messages }, context));
   return memory + prompt;
 }
 

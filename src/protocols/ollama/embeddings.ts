@@ -19,11 +19,11 @@ import { nanoseconds } from './encode.ts';
 import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { embedFields, oldEmbedFields } from './fields.ts';
 
-export type EmbeddingsParts = EmbeddingContext & Pick<DialectContext, 'now'>;
+export type EmbeddingsContext = EmbeddingContext & Pick<DialectContext, 'now'>;
 
 const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 
-export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
+export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsContext>[] = [
   ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), { ...own, fields: embedFields }),
   ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), {
     ...own,
@@ -33,11 +33,11 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
 
 const nothing = { vectors: [], tokens: [], truncated: [], pooling: 'mean', loadMs: 0 } as const;
 
-async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
-  const startedAt = parts.now();
+async function embed(body: JsonObject, call: Call, context: EmbeddingsContext): Promise<Reply> {
+  const startedAt = context.now();
   const { model: asked, input, ...fields } = readFields(embedFields, body);
   if (!input.every((text) => typeof text === 'string')) return refusal(400, 'invalid input type');
-  const service = serviceFor(asked, fields.keep_alive, parts);
+  const service = serviceFor(asked, fields.keep_alive, context);
   const model = asked || service.name;
   const request = { inputs: input, truncate: fields.truncate };
   call.watch?.decoded?.(request);
@@ -46,7 +46,7 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
   const vectors = await listText(shaped(oneEach(embedded), { dimensions }), (one) => vectorText(one), call.signal);
   const { loadMs } = embedded;
   const figures = {
-    total_duration: nanoseconds(Math.max(parts.now() - startedAt, loadMs)),
+    total_duration: nanoseconds(Math.max(context.now() - startedAt, loadMs)),
     load_duration: nanoseconds(loadMs),
     prompt_eval_count: total(embedded.tokens),
   };
@@ -56,16 +56,16 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
 }
 
 /** Without a name, the embeddings model. */
-function serviceFor(model: string, keepAlive: number | undefined, parts: EmbeddingsParts) {
-  const { service } = answering(parts, model || undefined);
+function serviceFor(model: string, keepAlive: number | undefined, context: EmbeddingsContext) {
+  const { service } = answering(context, model || undefined);
   if (keepAlive !== undefined) service.keepFor?.(keepAlive);
   return service;
 }
 
 /** In the old form the vector is not normalised, and what is too long is always cut. */
-async function embedOne(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
+async function embedOne(body: JsonObject, call: Call, context: EmbeddingsContext): Promise<Reply> {
   const { model, prompt, keep_alive: keepAlive, genkey } = readFields(oldEmbedFields, body);
-  const service = serviceFor(model, keepAlive, parts);
+  const service = serviceFor(model, keepAlive, context);
   const headers = ignoredHeader(oldEmbedFields, body);
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
   const request = { inputs: [prompt], truncate: true };

@@ -8,7 +8,7 @@ import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEve
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';
 import { ollamaEndpoints } from './routes.ts';
-import { file, header, type OllamaParts } from './testing/parts.ts';
+import { file, header, type OllamaContext } from './testing/context.ts';
 
 const token = {
   token: 72,
@@ -27,7 +27,7 @@ function world() {
   });
   const { chat, asked: chats } = scriptedChat(script);
   const embedding = scriptedOthers();
-  const parts: OllamaParts = {
+  const parts: OllamaContext = {
     ...dialectParts({ text, chat, taskServices: embedding.taskServices }),
     modelFile: async (_, { longArrays }) => {
       if (!longArrays) return file;

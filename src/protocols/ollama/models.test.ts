@@ -11,9 +11,9 @@ import { callOf, scriptedChat, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { cachedFiles } from './models.ts';
 import { answeringProbes, ollamaEndpoints } from './routes.ts';
-import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
+import { file, header, model, type OllamaContext, ollamaContext } from './testing/context.ts';
 
-async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
+async function ask(parts: OllamaContext, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
   const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   const reply = await Promise.resolve(endpoint.handle(callOf(path, body, own))).catch((error: unknown) =>
@@ -22,8 +22,8 @@ async function ask(parts: OllamaParts, method: string, path: string, body: unkno
   return { ...reply, value: JSON.parse('body' in reply ? String(reply.body) : 'null') };
 }
 
-const textWith = (own: Partial<TextService>): TextService => ({ ...ollamaParts().parts.text, ...own });
-const withState = (state: TextService['state']): Partial<OllamaParts> => ({ text: scriptedText([], { state }).text });
+const textWith = (own: Partial<TextService>): TextService => ({ ...ollamaContext().parts.text, ...own });
+const withState = (state: TextService['state']): Partial<OllamaContext> => ({ text: scriptedText([], { state }).text });
 
 const details = {
   parent_model: '',
@@ -37,7 +37,7 @@ const details = {
 };
 
 test('/api/tags: the loaded model, with the tag latest', async () => {
-  const { value, headers } = await ask(ollamaParts().parts, 'GET', '/api/tags');
+  const { value, headers } = await ask(ollamaContext().parts, 'GET', '/api/tags');
   expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
   expect(value).toEqual({
     models: [
@@ -55,7 +55,7 @@ test('/api/tags: the loaded model, with the tag latest', async () => {
 });
 
 test('/api/tags: lists a model that is being loaded, /api/ps does not', async () => {
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'loading', name: 'mini', progress: 0.5 })),
   );
@@ -66,7 +66,7 @@ test('/api/tags: lists a model that is being loaded, /api/ps does not', async ()
 });
 
 test.each(['/api/tags', '/api/ps'])('%s: empty without a model', async (path) => {
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'none' })),
   );
@@ -74,7 +74,7 @@ test.each(['/api/tags', '/api/ps'])('%s: empty without a model', async (path) =>
 });
 
 test('/api/ps: expiry and size of the model', async () => {
-  const forever = (await ask(ollamaParts().parts, 'GET', '/api/ps')).value.models[0];
+  const forever = (await ask(ollamaContext().parts, 'GET', '/api/ps')).value.models[0];
   expect(forever).toMatchObject({
     expires_at: '2300-01-01T00:00:00.000Z',
     size_vram: 0,
@@ -82,7 +82,10 @@ test('/api/ps: expiry and size of the model', async () => {
     details,
   });
   expect(forever).not.toHaveProperty('modified_at');
-  const { parts } = ollamaParts([], { text: textWith({ expiresAt: () => Date.UTC(2026, 0, 2) }), gpuBytes: () => 77 });
+  const { parts } = ollamaContext([], {
+    text: textWith({ expiresAt: () => Date.UTC(2026, 0, 2) }),
+    gpuBytes: () => 77,
+  });
   expect((await ask(parts, 'GET', '/api/ps')).value.models[0]).toMatchObject({
     expires_at: '2026-01-02T00:00:00.000Z',
     size_vram: 77,
@@ -90,13 +93,13 @@ test('/api/ps: expiry and size of the model', async () => {
 });
 
 test('/api/ps: without an unloaded model, which /api/tags still lists', async () => {
-  const { parts } = ollamaParts([], { text: textWith({ loaded: () => false }) });
+  const { parts } = ollamaContext([], { text: textWith({ loaded: () => false }) });
   expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
   expect((await ask(parts, 'GET', '/api/tags')).value.models).toHaveLength(1);
 });
 
 test('/api/show: the loaded model under every name, with its metadata', async () => {
-  const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' });
+  const { value } = await ask(ollamaContext().parts, 'POST', '/api/show', { model: 'whatever' });
   expect(value).toEqual({
     license: 'apache-2.0',
     modelfile: 'FROM koboldcpp/mini\n',
@@ -122,28 +125,28 @@ test('/api/show: the loaded model under every name, with its metadata', async ()
 });
 
 test('/api/show: the loaded model without a name', async () => {
-  const named = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'koboldcpp/mini' });
-  const { status, value } = await ask(ollamaParts().parts, 'POST', '/api/show', {});
+  const named = await ask(ollamaContext().parts, 'POST', '/api/show', { model: 'koboldcpp/mini' });
+  const { status, value } = await ask(ollamaContext().parts, 'POST', '/api/show', {});
   expect([status, value]).toEqual([200, named.value]);
 });
 
 test('/api/tags: the family of an embeddings model that was never loaded is that of its file', async () => {
   const file = () => ({ sizeBytes: 9, modifiedAt: 0, architecture: 'bert' });
   const { service } = scriptedEmbedding('built-in', { facts: () => undefined, file });
-  const { value } = await ask(ollamaParts([], { taskServices: { embedding: service } }).parts, 'GET', '/api/tags');
+  const { value } = await ask(ollamaContext([], { taskServices: { embedding: service } }).parts, 'GET', '/api/tags');
   expect(value.models[1]).toMatchObject({ name: 'built-in:latest', details: { family: 'bert', families: ['bert'] } });
 });
 
 test('/api/show: the trained context of the engine if the file has none', async () => {
   const metadata = new Map(header().metadata);
   metadata.delete('llama.context_length');
-  const { parts } = ollamaParts([], { modelFile: async () => ({ ...file, header: header({ metadata }) }) });
+  const { parts } = ollamaContext([], { modelFile: async () => ({ ...file, header: header({ metadata }) }) });
   const { value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
   expect(value.model_info).toMatchObject({ 'llama.context_length': 8192 });
 });
 
 test('/api/show: the usable context beside that of the file', async () => {
-  const { parts } = ollamaParts();
+  const { parts } = ollamaContext();
   const { value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
   expect(value).toMatchObject({
     parameters: expect.stringMatching(/^num_ctx +4096$/),
@@ -152,12 +155,12 @@ test('/api/show: the usable context beside that of the file', async () => {
 });
 
 test('/api/show: the template of the chats', async () => {
-  const { parts } = ollamaParts([], { chat: scriptedChat([], { templateText: '{{ mine }}' }).chat });
+  const { parts } = ollamaContext([], { chat: scriptedChat([], { templateText: '{{ mine }}' }).chat });
   expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
     template: '{{ mine }}',
     capabilities: ['completion', 'tools'],
   });
-  const silent = ollamaParts(
+  const silent = ollamaContext(
     [],
     withState(() => ({ type: 'ready', model: { ...model, chatTemplate: undefined } })),
   );
@@ -165,7 +168,7 @@ test('/api/show: the template of the chats', async () => {
 });
 
 test('/api/show: the error of a model that failed to load, which is not listed', async () => {
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'failed', name: 'mini', reason: 'the file is cut off' })),
   );
@@ -178,13 +181,13 @@ test('/api/show: the error of a model that failed to load, which is not listed',
 
 test('/api/show: the requested name for GitHub Copilot', async () => {
   const headers = { 'user-agent': 'GitHubCopilotChat/0.40' };
-  const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' }, { headers });
+  const { value } = await ask(ollamaContext().parts, 'POST', '/api/show', { model: 'whatever' }, { headers });
   expect(value.model_info['general.basename']).toBe('whatever');
 });
 
 test('/api/show: reads the file once, and again for verbose', async () => {
   const reads: boolean[] = [];
-  const { parts } = ollamaParts([], {
+  const { parts } = ollamaContext([], {
     modelFile: async (_, { longArrays }) => {
       reads.push(longArrays);
       return file;
@@ -200,7 +203,7 @@ test('/api/show: reads the file once, and again for verbose', async () => {
 });
 
 test('/api/show: facts of a missing file are empty, not null', async () => {
-  const { parts } = ollamaParts([], { modelFile: () => Promise.reject(new Error('gone')) });
+  const { parts } = ollamaContext([], { modelFile: () => Promise.reject(new Error('gone')) });
   expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
     model_info: { 'general.basename': 'koboldcpp/mini', 'general.parameter_count': 8_030_000_000 },
     details: { family: '', families: [], parameter_size: '8.0B' },
@@ -208,7 +211,7 @@ test('/api/show: facts of a missing file are empty, not null', async () => {
 });
 
 test('/api/show: 404 without a model', async () => {
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'none' })),
   );
@@ -219,8 +222,8 @@ test('/api/show: 404 without a model', async () => {
 });
 
 test('/api/version: high enough for apps', async () => {
-  expect((await ask(ollamaParts().parts, 'GET', '/api/version')).value).toEqual({ version: '0.31.0' });
-  expect((await ask(ollamaParts().parts, 'GET', '/api/status')).value).toMatchObject({ cloud: { disabled: true } });
+  expect((await ask(ollamaContext().parts, 'GET', '/api/version')).value).toEqual({ version: '0.31.0' });
+  expect((await ask(ollamaContext().parts, 'GET', '/api/status')).value).toMatchObject({ cloud: { disabled: true } });
 });
 
 test('quantizationOf: the file type, or the type of most bytes', () => {
@@ -234,7 +237,7 @@ test.each([
   ['*/*', 'Ollama is running'],
   [undefined, 'Ollama is running'],
 ])('start page: accept %j gives %s', async (accept, expected) => {
-  const [some] = ollamaEndpoints(ollamaParts().parts, ollamaParts().parts);
+  const [some] = ollamaEndpoints(ollamaContext().parts, ollamaContext().parts);
   if (!some) throw new Error('there are endpoints');
   const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
   const headers = accept === undefined ? {} : { accept };
@@ -243,7 +246,7 @@ test.each([
 
 test('capabilities: vision and audio of a model with a projector', async () => {
   const inputs = { image: true, audio: true };
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'ready', model: { ...model, inputs } })),
   );
@@ -253,7 +256,7 @@ test('capabilities: vision and audio of a model with a projector', async () => {
 
 test('capabilities: insert for a model with fill-in-the-middle marks', async () => {
   const fillMarks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
-  const { parts } = ollamaParts(
+  const { parts } = ollamaContext(
     [],
     withState(() => ({ type: 'ready', model: { ...model, fillMarks } })),
   );
@@ -274,9 +277,9 @@ describe('with several models by name', () => {
   const big = listed('big', { path: '/models/big.gguf' });
   const config = listed('settings');
 
-  function several(list: readonly ListedModel[], own: Partial<OllamaParts> = {}) {
+  function several(list: readonly ListedModel[], own: Partial<OllamaContext> = {}) {
     const read: string[] = [];
-    const { parts, askedText } = ollamaParts([], {
+    const { parts, askedText } = ollamaContext([], {
       models: { list: async () => list, swap: undefined, byName: true },
       modelFile: async (path, { longArrays }) => {
         read.push(longArrays ? `${path} whole` : path);
@@ -382,8 +385,8 @@ describe('with several models by name', () => {
 });
 
 describe('the embeddings model', () => {
-  const withEmbedding = (service = scriptedEmbedding().service): OllamaParts => ({
-    ...ollamaParts().parts,
+  const withEmbedding = (service = scriptedEmbedding().service): OllamaContext => ({
+    ...ollamaContext().parts,
     taskServices: { embedding: service },
   });
   const facts = {
@@ -446,7 +449,7 @@ describe('the embeddings model', () => {
   test('capabilities: an encoder is known by its attention', async () => {
     const metadata = new Map(header().metadata);
     metadata.set('llama.attention.causal', { type: 'bool', value: false });
-    const parts = { ...ollamaParts().parts, modelFile: async () => ({ ...file, header: header({ metadata }) }) };
+    const parts = { ...ollamaContext().parts, modelFile: async () => ({ ...file, header: header({ metadata }) }) };
     const { value } = await ask(parts, 'GET', '/api/tags');
     expect(value.models[0].capabilities).toEqual(['embedding']);
   });

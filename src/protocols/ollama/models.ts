@@ -23,14 +23,14 @@ import { showFields } from './fields.ts';
 const ollamaVersion = '0.31.0';
 
 /** What the server has, whichever model answers. */
-export interface ModelFileParts {
+export interface ModelFileContext {
   /** Reads the header of a model file; arrays like the vocabulary only with `longArrays`. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-export interface ModelParts
+export interface ModelsContext
   extends Pick<DialectContext, 'text' | 'chat' | 'modelName' | 'models' | 'alias' | 'taskServices'> {
   /** How much of the model is in GPU memory. */
   readonly gpuBytes?: () => number;
@@ -38,7 +38,7 @@ export interface ModelParts
 
 type ReadFile = (path: string) => Promise<ModelFile | undefined>;
 
-export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoint<ModelParts>[] {
+export function modelEndpoints({ modelFile, now }: ModelFileContext): ModelEndpoint<ModelsContext>[] {
   const row = endpointRow(information, { method: 'GET', family: ollamaFamily });
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
@@ -46,16 +46,16 @@ export function modelEndpoints({ modelFile, now }: ModelFileParts): ModelEndpoin
     row('/api/version', 'The level of the Ollama API that is spoken here.', () =>
       jsonReply({ version: ollamaVersion }),
     ),
-    row('/api/tags', 'The models that can be used.', async ({ authorized }, parts) =>
-      jsonReply({ models: await (authorized ? tags(parts, cached) : hiddenTags(parts)) }),
+    row('/api/tags', 'The models that can be used.', async ({ authorized }, context) =>
+      jsonReply({ models: await (authorized ? tags(context, cached) : hiddenTags(context)) }),
     ),
-    row('/api/ps', 'The models in memory.', async ({ authorized }, parts) =>
-      jsonReply({ models: await (authorized ? running(parts, cached) : hiddenRunning(parts)) }),
+    row('/api/ps', 'The models in memory.', async ({ authorized }, context) =>
+      jsonReply({ models: await (authorized ? running(context, cached) : hiddenRunning(context)) }),
     ),
     row(
       '/api/show',
       'All about a model: template, metadata, what it can do.',
-      withBody((body, call, parts) => show(body, call, parts, { cached, whole })),
+      withBody((body, call, context) => show(body, call, context, { cached, whole })),
       { ...legacyOpen(information), method: 'POST', fields: showFields },
     ),
     row('/api/status', 'Whether cloud models can be used: never.', () =>
@@ -80,13 +80,13 @@ export function cachedFiles(read: (path: string) => Promise<ModelFile>, now: () 
 }
 
 /** The text models that can be requested: those that have names, or the only one. */
-async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> {
-  const named = await modelsByName(parts);
-  const state = parts.text.state();
+async function listedModels(context: ModelsContext): Promise<readonly ListedModel[]> {
+  const named = await modelsByName(context);
+  const state = context.text.state();
   if (named || state.type === 'none' || state.type === 'failed') return named ?? [];
-  const name = parts.modelName();
+  const name = context.modelName();
   const model = state.type === 'ready' ? state.model : undefined;
-  const inMemory = model !== undefined && parts.text.loaded?.() !== false;
+  const inMemory = model !== undefined && context.text.loaded?.() !== false;
   return [
     {
       name,
@@ -95,16 +95,16 @@ async function listedModels(parts: ModelParts): Promise<readonly ListedModel[]> 
       path: model?.path,
       known: model,
       state: inMemory ? 'ready' : 'unloaded',
-      expiresAt: parts.text.expiresAt?.() ?? never,
+      expiresAt: context.text.expiresAt?.() ?? never,
     },
   ];
 }
 
 /** One that was never in memory is described by its file. */
-async function entryOf({ id, present, path, known, preset }: ListedModel, parts: ModelParts, read: ReadFile) {
+async function entryOf({ id, present, path, known, preset }: ListedModel, context: ModelsContext, read: ReadFile) {
   const file = path === undefined ? undefined : await read(path);
   const own = known ? known.chatTemplate : file && textOf(file.header, 'tokenizer.chat_template');
-  const entry = textEntry(id, known, file, (present ? parts.chat.templateText : undefined) ?? own);
+  const entry = textEntry(id, known, file, (present ? context.chat.templateText : undefined) ?? own);
   if (!preset) return entry;
   const { num_ctx: limit } = parametersOf(preset);
   const isLimited = typeof limit === 'number' && limit > 0;
@@ -118,21 +118,21 @@ function parametersOf({ parameters, replyLength }: PresetFacts): Readonly<Record
   return { ...renamed(parameters, optionNames), ...(replyLength !== undefined && { num_predict: replyLength }) };
 }
 
-async function tags(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
-  const models = await listedModels(parts);
-  const entries = await Promise.all(models.map((model) => entryOf(model, parts, read)));
-  const { embedding } = parts.taskServices ?? {};
+async function tags(context: ModelsContext, read: ReadFile): Promise<readonly object[]> {
+  const models = await listedModels(context);
+  const entries = await Promise.all(models.map((model) => entryOf(model, context, read)));
+  const { embedding } = context.taskServices ?? {};
   const listed = embedding && models.some(({ id }) => sameName(id, embedding.name));
   return [...entries, ...(embedding && !listed ? [embeddingEntry(embedding)] : [])].map(tagBody);
 }
 
-async function running(parts: ModelParts, read: ReadFile): Promise<readonly object[]> {
-  const models = await listedModels(parts);
+async function running(context: ModelsContext, read: ReadFile): Promise<readonly object[]> {
+  const models = await listedModels(context);
   const resident = models.filter(({ state }) => state === 'ready' || state === 'leaving');
   const texts = resident.map(async (model) =>
-    runningBody(await entryOf(model, parts, read), model.expiresAt, model.present ? parts.gpuBytes?.() : 0),
+    runningBody(await entryOf(model, context, read), model.expiresAt, model.present ? context.gpuBytes?.() : 0),
   );
-  const { embedding } = parts.taskServices ?? {};
+  const { embedding } = context.taskServices ?? {};
   const embeddings = embedding?.loaded()
     ? [runningBody(embeddingEntry(embedding), embedding.expiresAt?.() ?? never)]
     : [];
@@ -142,25 +142,25 @@ async function running(parts: ModelParts, read: ReadFile): Promise<readonly obje
 /** Clients without the key see one model, without its name and its facts. */
 const hiddenEntry: ModelEntry = textEntry(hiddenModelName);
 
-function hiddenTags({ text }: ModelParts): readonly object[] {
+function hiddenTags({ text }: ModelsContext): readonly object[] {
   return text.state().type === 'none' ? [] : [tagBody(hiddenEntry)];
 }
 
-function hiddenRunning({ text }: ModelParts): readonly object[] {
+function hiddenRunning({ text }: ModelsContext): readonly object[] {
   return text.state().type === 'ready' && text.loaded?.() !== false ? [runningBody(hiddenEntry, never)] : [];
 }
 
 async function show(
   body: JsonObject,
   { headers, authorized }: Call,
-  parts: ModelParts,
+  context: ModelsContext,
   { cached, whole }: { readonly cached: ReadFile; readonly whole: ReadFile },
 ): Promise<Reply> {
   const fields = readFields(showFields, body);
   // Without a name, the present model, as for a chat.
-  const asked = namedModel(fields) || parts.modelName();
-  const entry = authorized ? await shownEntry(asked, parts, fields.verbose ? whole : cached) : hiddenEntry;
-  if (!entry || (!authorized && parts.text.state().type === 'none')) return modelNotFound(asked);
+  const asked = namedModel(fields) || context.modelName();
+  const entry = authorized ? await shownEntry(asked, context, fields.verbose ? whole : cached) : hiddenEntry;
+  if (!entry || (!authorized && context.text.state().type === 'none')) return modelNotFound(asked);
   // This app shows the base name, and knows its models by the names that it asked for.
   const copilot = String(headers['user-agent']).startsWith('GitHubCopilotChat/');
   const info = copilot ? { ...entry.info, 'general.basename': asked } : entry.info;
@@ -168,17 +168,17 @@ async function show(
 }
 
 /** Undefined if there is no model of that name. Models with names are not loaded for this; the only one is waited for. */
-async function shownEntry(asked: string, parts: ModelParts, read: ReadFile): Promise<ModelEntry | undefined> {
-  const { embedding } = parts.taskServices ?? {};
-  const isEmbedding = embedding && sameName(embedding.name, parts.alias?.(asked) ?? asked);
-  if (isEmbedding && !sameName(parts.modelName(), embedding.name)) return embeddingEntry(embedding);
-  const named = await modelsByName(parts);
-  if (!named && parts.text.state().type === 'none') return undefined;
-  if (!named) await loadedModel(parts.text);
+async function shownEntry(asked: string, context: ModelsContext, read: ReadFile): Promise<ModelEntry | undefined> {
+  const { embedding } = context.taskServices ?? {};
+  const isEmbedding = embedding && sameName(embedding.name, context.alias?.(asked) ?? asked);
+  if (isEmbedding && !sameName(context.modelName(), embedding.name)) return embeddingEntry(embedding);
+  const named = await modelsByName(context);
+  if (!named && context.text.state().type === 'none') return undefined;
+  if (!named) await loadedModel(context.text);
   // Without names for all, those that no preset has mean the model in use.
-  const only = parts.models?.byName ? undefined : (named ?? (await listedModels(parts)))[0];
-  const found = (named && findModel(named, asked, parts.alias)) ?? only;
-  return found && entryOf(found, parts, read);
+  const only = context.models?.byName ? undefined : (named ?? (await listedModels(context)))[0];
+  const found = (named && findModel(named, asked, context.alias)) ?? only;
+  return found && entryOf(found, context, read);
 }
 
 /** Waits until the model is in memory. */

@@ -9,14 +9,14 @@ import { bindAll } from '../testing/bind.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
 import { ollamaEndpoints } from './routes.ts';
-import { type OllamaParts, ollamaParts } from './testing/parts.ts';
+import { type OllamaContext, ollamaContext } from './testing/context.ts';
 
 const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 const stamp = '2023-11-14T22:13:20.000Z';
 const figures =
   '"total_duration":0,"load_duration":0,"prompt_eval_count":7,"prompt_eval_duration":0,"eval_count":5,"eval_duration":0';
 
-async function ask(parts: OllamaParts, method: string, path: string, body?: unknown, own: Partial<Call> = {}) {
+async function ask(parts: OllamaContext, method: string, path: string, body?: unknown, own: Partial<Call> = {}) {
   const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   try {
@@ -57,12 +57,13 @@ test.each([
     { method: 'GET', match: 'ending', path: '/api/v1/info/version' },
   ];
   expect(
-    router<Route>([...ollamaEndpoints(ollamaParts().parts, ollamaParts().parts), ...native]).find(method, path)?.path,
+    router<Route>([...ollamaEndpoints(ollamaContext().parts, ollamaContext().parts), ...native]).find(method, path)
+      ?.path,
   ).toBe(expected);
 });
 
 test('/api/generate: streams by default, with context', async () => {
-  const { parts, askedChat } = ollamaParts(hello);
+  const { parts, askedChat } = ollamaContext(hello);
   const body = { model: 'm', prompt: 'Hi', context: [66, 32], genkey: 'K', options: { num_gpu: 1 }, shift: true };
   const reply = await ask(parts, 'POST', '/api/generate', body);
   expect(reply).toMatchObject({
@@ -81,7 +82,7 @@ test('/api/generate: streams by default, with context', async () => {
 
 test('/api/generate: one object without stream', async () => {
   const script: GenerationEvent[] = [startEvent({ droppedTokens: 3 }), ...hello.slice(1)];
-  const { parts } = ollamaParts(script);
+  const { parts } = ollamaContext(script);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', stream: false });
   expect(reply.headers).toEqual({
     'content-type': 'application/json; charset=utf-8',
@@ -91,14 +92,14 @@ test('/api/generate: one object without stream', async () => {
 });
 
 test('/api/generate: names dropped tokens in a header', async () => {
-  const { parts } = ollamaParts([startEvent({ droppedTokens: 3 }), ...hello.slice(1)]);
+  const { parts } = ollamaContext([startEvent({ droppedTokens: 3 }), ...hello.slice(1)]);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
   expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '3' });
   expect(await textOf(reply)).toContain('Hello');
 });
 
 test('/api/generate: a raw prompt is not a chat and has no context', async () => {
-  const { parts, askedText, askedChat } = ollamaParts(hello);
+  const { parts, askedText, askedChat } = ollamaContext(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', raw: true, stream: false });
   expect(await jsonOf(reply)).not.toHaveProperty('context');
   expect([askedText.length, askedChat.length]).toEqual([1, 0]);
@@ -107,14 +108,14 @@ test('/api/generate: a raw prompt is not a chat and has no context', async () =>
 test('/api/generate: context closes thinking that the prompt has opened', async () => {
   const script: GenerationEvent[] = [startEvent(), { type: 'reasoning-delta', text: 'hm' }, ...hello.slice(1)];
   const render = async () => ({ by: 'template' as const, prompt: 'P<think>\n', memory: '', stop: [], warnings: [] });
-  const { parts } = ollamaParts(script, { chat: scriptedChat(script, { render }).chat });
+  const { parts } = ollamaContext(script, { chat: scriptedChat(script, { render }).chat });
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', stream: false });
   const { context } = (await jsonOf(reply)) as { context: number[] };
   expect(String.fromCharCode(...context)).toBe('P<think>\nhm</think>Hello');
 });
 
 test('/api/chat: streams messages', async () => {
-  const { parts } = ollamaParts(hello);
+  const { parts } = ollamaContext(hello);
   const messages = [{ role: 'user', content: 'Hi' }];
   expect(await textOf(await ask(parts, 'POST', '/api/chat', { model: 'm', messages }))).toBe(
     `{"model":"m","created_at":"${stamp}","message":{"role":"assistant","content":"Hello"},"done":false}\n` +
@@ -136,7 +137,7 @@ test.each([
   ],
   ['/api/chat', { keep_alive: '0s' }, 'unload', '"message":{"role":"assistant","content":""}', [0]],
 ] as const)('%s: with %j and no prompt: %s', async (path, body, reason, said, times) => {
-  const { parts, kept } = ollamaParts();
+  const { parts, kept } = ollamaContext();
   const reply = await ask(parts, 'POST', path, { model: 'm', ...body });
   expect(reply.headers).toEqual({ 'content-type': 'application/json; charset=utf-8' });
   expect(await textOf(reply)).toBe(
@@ -146,18 +147,18 @@ test.each([
 });
 
 test('load: fails if the model cannot be loaded, unload succeeds', async () => {
-  const { parts } = ollamaParts([], { text: noModel() });
+  const { parts } = ollamaContext([], { text: noModel() });
   expect(await ask(parts, 'POST', '/api/generate', { model: 'm' })).toMatchObject({
     status: 503,
     body: '{"error":"No text model is loaded. Start the server with --model FILE."}',
   });
-  const failed = ollamaParts([], { text: noModel({ type: 'failed', name: 'mini', reason: 'no memory' }) });
+  const failed = ollamaContext([], { text: noModel({ type: 'failed', name: 'mini', reason: 'no memory' }) });
   expect(await ask(failed.parts, 'POST', '/api/chat', { model: 'm' })).toMatchObject({ status: 503 });
   expect(await ask(parts, 'POST', '/api/generate', { model: 'm', keep_alive: 0 })).toMatchObject({ status: 200 });
 });
 
 test.each([true, false])('keep_alive: set at the end of the reply (streamed: %j)', async (stream) => {
-  const { parts, kept } = ollamaParts(hello);
+  const { parts, kept } = ollamaContext(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', keep_alive: 0, stream });
   if (stream) expect(kept).toEqual([]);
   await textOf(reply);
@@ -165,7 +166,7 @@ test.each([true, false])('keep_alive: set at the end of the reply (streamed: %j)
 });
 
 test('keep_alive: set also if the client disconnects or the request fails', async () => {
-  const { parts, kept } = ollamaParts(hello);
+  const { parts, kept } = ollamaContext(hello);
   const body = { model: 'm', prompt: 'Hi', keep_alive: '1m' };
   const reply = await ask(parts, 'POST', '/api/generate', body);
   if (!('stream' in reply)) throw new Error('a stream was expected');
@@ -174,13 +175,13 @@ test('keep_alive: set also if the client disconnects or the request fails', asyn
   await iterator.return?.();
   expect(kept).toEqual([60_000]);
   const error = new AppError('engine-lost', { capability: 'text' });
-  const failing = ollamaParts([{ type: 'error', error }]);
+  const failing = ollamaContext([{ type: 'error', error }]);
   expect(await ask(failing.parts, 'POST', '/api/generate', body)).toMatchObject({ status: 500 });
   expect(failing.kept).toEqual([60_000]);
 });
 
 test('_debug_render_only: returns the prompt', async () => {
-  const { parts, askedChat } = ollamaParts(hello);
+  const { parts, askedChat } = ollamaContext(hello);
   const messages = [{ role: 'user', content: 'Hi' }];
   for (const [path, body] of [
     ['/api/chat', { messages }],
@@ -232,7 +233,7 @@ test.each([
   ['POST', '/api/blobs/sha256:00', 'bytes', 400, /^Blob upload is not possible/],
   ['POST', '/api/me', '', 401, 'unauthorized'],
 ])('%s %s %s: status %d', async (method, path, body, status, error) => {
-  const reply = await ask(ollamaParts(hello).parts, method, path, body);
+  const reply = await ask(ollamaContext(hello).parts, method, path, body);
   expect(reply.status).toBe(status);
   expect(reply.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
   const parsed = (await jsonOf(reply)) as { error: string };
@@ -245,7 +246,7 @@ test('errors: a busy server answers clients of both kinds', async () => {
   const busy = () => {
     throw new AppError('busy', { retryAfterSeconds: 2 });
   };
-  const { parts } = ollamaParts([], { chat: scriptedChat([], { reply: busy }).chat });
+  const { parts } = ollamaContext([], { chat: scriptedChat([], { reply: busy }).chat });
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
   expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   const msg = 'Server is busy; please try again later.';
@@ -254,7 +255,7 @@ test('errors: a busy server answers clients of both kinds', async () => {
 
 test('errors: a prompt that is too long keeps its status and has a known sentence', async () => {
   const error = new AppError('context-overflow', { promptTokens: 5000, contextSize: 4096 });
-  const { parts } = ollamaParts([{ type: 'error', error }]);
+  const { parts } = ollamaContext([{ type: 'error', error }]);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
   expect(reply.status).toBe(400);
   expect(await textOf(reply)).toContain(
@@ -270,7 +271,7 @@ test.each([
   ],
   [{ model: 'llama3', stream: false }, '{"status":"success"}'],
 ])('/api/pull: %j succeeds, because the name can be used', async (body, expected) => {
-  expect(await textOf(await ask(ollamaParts().parts, 'POST', '/api/pull', body))).toBe(expected);
+  expect(await textOf(await ask(ollamaContext().parts, 'POST', '/api/pull', body))).toBe(expected);
 });
 
 test('/api/pull: reports the progress of each layer as Ollama does', async () => {
@@ -282,7 +283,7 @@ test('/api/pull: reports the progress of each layer as Ollama does', async () =>
   async function* download(): ModelDownload {
     yield* reports;
   }
-  const parts = Object.assign(ollamaParts().parts, { download });
+  const parts = Object.assign(ollamaContext().parts, { download });
   const reply = await ask(parts, 'POST', '/api/pull', { model: 'qwen3:8b' });
   expect(
     (await textOf(reply))
@@ -302,13 +303,13 @@ test('/api/pull: reports the progress of each layer as Ollama does', async () =>
 
 test('/api/pull: downloads nothing for the loaded model', async () => {
   const download = () => expect.fail('downloads');
-  const parts = Object.assign(ollamaParts().parts, { download });
+  const parts = Object.assign(ollamaContext().parts, { download });
   const reply = await ask(parts, 'POST', '/api/pull', { model: 'Mini:latest' });
   expect(await textOf(reply)).toBe('{"status":"pulling manifest"}\n{"status":"success"}\n');
 });
 
 test('/api/pull: fails without a model', async () => {
-  const { parts } = ollamaParts([], { text: noModel() });
+  const { parts } = ollamaContext([], { text: noModel() });
   expect(await textOf(await ask(parts, 'POST', '/api/pull', { model: 'x' }))).toBe(
     '{"status":"pulling manifest"}\n{"error":"pull model manifest: file does not exist"}\n',
   );
@@ -320,19 +321,19 @@ test.each([
   [{ model: 'm', stream: 'maybe' }, 'stream must be true or false.'],
   [{ model: 'm', prompt: 'Hi', stream: 'maybe' }, 'stream must be true or false.'],
 ])('refuses %j before anything is loaded or generated', async (body, error) => {
-  const { parts, askedText, askedChat } = ollamaParts(hello);
+  const { parts, askedText, askedChat } = ollamaContext(hello);
   const reply = await ask(parts, 'POST', '/api/generate', body);
   expect(reply.status).toBe(400);
   expect('body' in reply && JSON.parse(String(reply.body))).toEqual({ error });
   expect([...askedText, ...askedChat]).toEqual([]);
 });
 
-const sighted = (own: Partial<OllamaParts> = {}) => {
+const sighted = (own: Partial<OllamaContext> = {}) => {
   const chat = scriptedChat(hello, {
     render: async () => ({ by: 'adapter', prompt: 'P\n(Attached Image 1)\nQ', memory: '', stop: [], warnings: [] }),
   });
   const text = scriptedText(hello, { state: () => seeing() });
-  return { parts: ollamaParts(hello, { chat: chat.chat, text: text.text, ...own }).parts, chat, text };
+  return { parts: ollamaContext(hello, { chat: chat.chat, text: text.text, ...own }).parts, chat, text };
 };
 const picture = { kind: 'image', base64: 'AAAA' };
 
@@ -377,19 +378,19 @@ test('suffix: uses the marks of the model', async () => {
   const known = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'];
   const tokenize = async (words: string) => (known.includes(words) ? [1] : [1, 2]);
   const { text, asked } = scriptedText(hello, { tokenize });
-  const parts = { ...ollamaParts().parts, text };
+  const parts = { ...ollamaContext().parts, text };
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')', stream: false });
   expect(await jsonOf(reply)).toMatchObject({ response: 'Hello', done: true });
   expect(asked[0]?.request.prompt).toBe('<fim_prefix>a(<fim_suffix>)<fim_middle>');
 });
 
 test('suffix: refused in the words of this dialect if the model has no marks', async () => {
-  const reply = await ask(ollamaParts().parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
+  const reply = await ask(ollamaContext().parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
   expect([reply.status, await jsonOf(reply)]).toEqual([400, { error: 'm does not support insert' }]);
 });
 
 test('suffix: refused as missing model without a model', async () => {
-  const parts = { ...ollamaParts().parts, text: noModel() };
+  const parts = { ...ollamaContext().parts, text: noModel() };
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
   expect(reply.status).not.toBe(400);
   expect(await textOf(reply)).not.toContain('insert');
@@ -399,7 +400,7 @@ test.each([
   ['/api/generate', { prompt: 'Hi' }],
   ['/api/chat', { messages: [{ role: 'user', content: 'Hi' }] }],
 ])('%s: without a model name the default model answers, under its own name', async (path, body) => {
-  const { parts } = ollamaParts(hello);
+  const { parts } = ollamaContext(hello);
   const reply = await ask(parts, 'POST', path, { ...body, stream: false });
   expect(reply.status).toBe(200);
   expect(await jsonOf(reply)).toMatchObject({ model: parts.modelName(), done: true });
@@ -410,7 +411,7 @@ describe('presets', () => {
     presets: () => ({ create: async () => undefined, remove: async () => true, ...own }),
   });
   const change = async (services: object, method: string, path: string, body: object) => {
-    const { parts } = ollamaParts(hello);
+    const { parts } = ollamaContext(hello);
     return ask({ ...parts, ...services }, method, path, body);
   };
 

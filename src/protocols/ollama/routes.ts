@@ -7,15 +7,15 @@ import { write } from '../access.ts';
 import { type DialectContext, type DialectServices, findModel, ignoredHeader, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
-import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
+import { type EmbeddingsContext, embeddingEndpoints } from './embeddings.ts';
 import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
 import { copyFields, createFields, deleteFields, pullFields, pushFields } from './fields.ts';
 import { generationEndpoints } from './generation.ts';
-import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.ts';
+import { type ModelFileContext, type ModelsContext, modelEndpoints } from './models.ts';
 
-export interface OllamaParts extends DialectContext, ModelParts, EmbeddingsParts {}
+export interface OllamaContext extends DialectContext, ModelsContext, EmbeddingsContext {}
 
-interface OllamaServices extends ModelFileParts {
+interface OllamaServices extends ModelFileContext {
   /** The download of a model file for a client that may do so; undefined for other names and clients. */
   readonly download?: (name: string, call: Call) => Promise<ModelDownload | undefined>;
   /** The presets, where they are kept. Throws for a client that may not change them. */
@@ -30,7 +30,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
     row(
       '/api/pull',
       "With --admin, downloads the model: a name of Ollama's registry, hf.co/owner/name, or an address. Else says whether the name can be used.",
-      withBody((body, call, parts: ManagementParts) => pull(body, call, parts, files.download)),
+      withBody((body, call, context: ManagementContext) => pull(body, call, context, files.download)),
       { fields: pullFields },
     ),
     row(
@@ -42,15 +42,15 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
     row(
       '/api/delete',
       'Deletes a preset. Answers 400 for other models, or 404 where there is none.',
-      withBody((body, call, parts: ManagementParts) => remove(body, call, parts, files.presets)),
+      withBody((body, call, context: ManagementContext) => remove(body, call, context, files.presets)),
       { method: 'DELETE', fields: deleteFields, modelNamed: noName },
     ),
     ...managementEndpoints,
   ];
-  return withServices<OllamaParts, DialectServices>(endpoints, server);
+  return withServices<OllamaContext, DialectServices>(endpoints, server);
 }
 
-type ManagementParts = Pick<DialectContext, 'text' | 'modelName' | 'models' | 'alias'>;
+type ManagementContext = Pick<DialectContext, 'text' | 'modelName' | 'models' | 'alias'>;
 
 const row = endpointRow(write('admin'), { method: 'POST', family: ollamaFamily });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
@@ -60,7 +60,9 @@ const unchangeable = 'Not there: answers 400, or 404 for a model that is not loa
 const withoutAccounts = 'There are no accounts: always answers 401.';
 
 const push = withBody((body) => refuseNamed(readFields(pushFields, body), 'Push'));
-const copy = withBody((body, _, parts: ManagementParts) => change(readFields(copyFields, body).source, 'Copy', parts));
+const copy = withBody((body, _, context: ManagementContext) =>
+  change(readFields(copyFields, body).source, 'Copy', context),
+);
 /** A preset that cannot be used can still be replaced and deleted. */
 const noName = async () => undefined;
 const kept = 'presets are files of the models folder; start the server with --admin, or with --routermode';
@@ -85,18 +87,18 @@ async function create(body: JsonObject, call: Call, presetsOf: OllamaServices['p
 async function remove(
   body: JsonObject,
   call: Call,
-  parts: ManagementParts,
+  context: ManagementContext,
   presetsOf: OllamaServices['presets'],
 ): Promise<Reply> {
   const name = namedModel(readFields(deleteFields, body));
   if (name !== '' && (await presetsOf?.(call)?.remove(name))) return { status: 200, headers: {}, body: '' };
-  const named = await modelsByName(parts);
-  if (name !== '' && named && findModel(named, name, parts.alias)) return refuse('Delete');
-  return change(name, 'Delete', parts);
+  const named = await modelsByName(context);
+  if (name !== '' && named && findModel(named, name, context.alias)) return refuse('Delete');
+  return change(name, 'Delete', context);
 }
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */
-const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
+const managementEndpoints: readonly ModelEndpoint<ManagementContext>[] = [
   row('/api/push', missing, push, { fields: pushFields }),
   row('/api/copy', unchangeable, copy, { fields: copyFields }),
   // HEAD asks whether a blob exists: 404 makes the client upload it.
@@ -113,7 +115,7 @@ function refuseNamed(fields: Parameters<typeof namedModel>[0], feature: string):
   return namedModel(fields) === '' ? modelRequired : refuse(feature);
 }
 
-function change(name: string, feature: string, { modelName }: ManagementParts): Reply {
+function change(name: string, feature: string, { modelName }: ManagementContext): Reply {
   if (name === '') return modelRequired;
   return isSameModel(name, modelName()) ? refuse(feature) : modelNotFound(name);
 }
@@ -122,7 +124,7 @@ function change(name: string, feature: string, { modelName }: ManagementParts): 
 async function pull(
   body: JsonObject,
   call: Call,
-  parts: ManagementParts,
+  context: ManagementContext,
   startDownload: OllamaServices['download'],
 ): Promise<Reply> {
   const fields = readFields(pullFields, body);
@@ -130,8 +132,8 @@ async function pull(
   if (name === '') return modelRequired;
   const { stream } = fields;
   const notices = ignoredHeader(pullFields, body);
-  const { text, modelName } = parts;
-  const download = (await isUsable(name, parts)) ? undefined : await startDownload?.(name, call);
+  const { text, modelName } = context;
+  const download = (await isUsable(name, context)) ? undefined : await startDownload?.(name, call);
   if (download) return stream ? progressLines(download, notices) : downloaded(download, notices);
   const state = text.state().type;
   if (state === 'none' || state === 'failed') {
@@ -145,11 +147,11 @@ async function pull(
 }
 
 /** Whether this very model can be used already. */
-async function isUsable(name: string, parts: ManagementParts): Promise<boolean> {
-  const named = await modelsByName(parts);
-  if (named && findModel(named, name, parts.alias)) return true;
-  const { type } = parts.text.state();
-  return type !== 'none' && type !== 'failed' && isSameModel(name, parts.modelName());
+async function isUsable(name: string, context: ManagementContext): Promise<boolean> {
+  const named = await modelsByName(context);
+  if (named && findModel(named, name, context.alias)) return true;
+  const { type } = context.text.state();
+  return type !== 'none' && type !== 'failed' && isSameModel(name, context.modelName());
 }
 
 function progressLines(download: ModelDownload, headers: Headers): Reply {

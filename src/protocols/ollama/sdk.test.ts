@@ -7,7 +7,7 @@ import { bindAll } from '../testing/bind.ts';
 import { finishEvent, readyState, startEvent } from '../testing/doubles.ts';
 import { begun, type Scripts, sdkWorld } from '../testing/sdk-world.ts';
 import { ollamaEndpoints } from './routes.ts';
-import { model, ollamaParts } from './testing/parts.ts';
+import { model, ollamaContext } from './testing/context.ts';
 
 const template = `{# <think> #}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|assistant|>`;
 const timings = { initMs: 1, promptMs: 2, generationMs: 3, processedTokens: 7 };
@@ -16,7 +16,7 @@ const said = (...pieces: readonly string[]) => [...begun(...pieces), finishEvent
 async function world(scripts: Scripts) {
   const kept: number[] = [];
   const endpoints = ({ text, chat }: DialectContext) => {
-    const { parts } = ollamaParts([], { text, chat });
+    const { parts } = ollamaContext([], { text, chat });
     return bindAll(ollamaEndpoints(parts, parts), parts);
   };
   const text = { state: () => readyState(model), keepFor: (milliseconds: number) => void kept.push(milliseconds) };

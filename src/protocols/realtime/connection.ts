@@ -25,7 +25,7 @@ export interface RealtimeServices {
   readonly splitSentences: SplitSentences;
 }
 
-interface RealtimeParts extends RealtimeServices {
+interface RealtimeContext extends RealtimeServices {
   /** Reserves the memory of audio that waits to be transcribed, for a new connection. */
   readonly holdAudio: () => SessionWork['hold'];
 }
@@ -33,8 +33,8 @@ interface RealtimeParts extends RealtimeServices {
 /** Longer audio is taken in pieces, so that other requests are served in between: about a second. */
 const pieceBytes = 2 ** 16;
 
-export function openConnection(call: SocketCall, socket: LiveSocket, parts: RealtimeParts): void {
-  const { newId } = parts;
+export function openConnection(call: SocketCall, socket: LiveSocket, deps: RealtimeContext): void {
+  const { newId } = deps;
   const sessionId = newId('sess_');
   const options = { version: versionOf(call), sessionId, conversationId: newId('conv_'), newId };
   const send = (event: ServerEvent): void => {
@@ -47,7 +47,7 @@ export function openConnection(call: SocketCall, socket: LiveSocket, parts: Real
     conversationId: options.conversationId,
     newId,
     send,
-    work: engines(call, socket, parts, sessionId),
+    work: engines(call, socket, deps, sessionId),
   });
   socket.signal.addEventListener('abort', () => session.close(socket.signal.reason), { once: true });
   socket.onMessage(async (message) => {
@@ -68,7 +68,7 @@ export function openConnection(call: SocketCall, socket: LiveSocket, parts: Real
     }
   });
   session.begin();
-  void warm(socket, parts, call.query.get('model') ?? '');
+  void warm(socket, deps, call.query.get('model') ?? '');
 }
 
 /** The beta has a header, and in pages a subprotocol. */
@@ -78,7 +78,7 @@ function versionOf({ headers }: Pick<SocketCall, 'headers'>): ProtocolVersion {
 }
 
 /** Loads what the conversation will need, so that its first turn does not wait for it. */
-async function warm({ signal }: LiveSocket, { useModel }: RealtimeParts, model: string): Promise<void> {
+async function warm({ signal }: LiveSocket, { useModel }: RealtimeContext, model: string): Promise<void> {
   try {
     const { context, release } = await useModel(model, signal);
     try {
@@ -93,9 +93,9 @@ async function warm({ signal }: LiveSocket, { useModel }: RealtimeParts, model: 
 }
 
 /** The engines of a connection, through their queues: one connection is one client, and each piece of its work a request. */
-function engines(call: SocketCall, socket: LiveSocket, parts: RealtimeParts, sessionId: string): SessionWork {
-  const { useModel, splitSentences } = parts;
-  const hold = parts.holdAudio();
+function engines(call: SocketCall, socket: LiveSocket, deps: RealtimeContext, sessionId: string): SessionWork {
+  const { useModel, splitSentences } = deps;
+  const hold = deps.holdAudio();
   /** Whether audio was admitted that no response has answered yet. */
   let answersAudio = false;
 

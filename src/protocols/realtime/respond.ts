@@ -19,7 +19,7 @@ import type { AudioFormat, ResponseSettings } from './fields.ts';
 import { isSpeakable, SentenceStream, type SplitSentences } from './sentence-stream.ts';
 import type { ResponseJob } from './session.ts';
 
-interface RespondParts {
+interface RespondDeps {
   readonly context: DialectModel;
   readonly work: SocketWork;
   readonly ticket: Ticket;
@@ -29,9 +29,9 @@ interface RespondParts {
 }
 
 /** Writes one response: the model's text as it comes, and its speech sentence by sentence meanwhile. */
-export async function respond(job: ResponseJob, parts: RespondParts): Promise<void> {
+export async function respond(job: ResponseJob, deps: RespondDeps): Promise<void> {
   const { settings, writer } = job;
-  const { work, context } = parts;
+  const { work, context } = deps;
   const { watch } = work;
   const speech = settings.modality === 'audio' ? speechOf(context) : undefined;
   let messages: readonly Message[] | undefined = messagesOf(settings.instructions, job.items);
@@ -42,7 +42,7 @@ export async function respond(job: ResponseJob, parts: RespondParts): Promise<vo
     while (messages) {
       const request = chatRequest(settings, messages, context);
       watch?.decoded?.(request);
-      const attempt: Attempt = await answer(request, job, parts, speech);
+      const attempt: Attempt = await answer(request, job, deps, speech);
       if (attempt.type !== 'too-long') {
         end = attempt;
         break;
@@ -66,7 +66,7 @@ type Attempt = ResponseEnd | { readonly type: 'too-long'; readonly error: AppErr
 async function answer(
   request: ChatRequest,
   { settings, writer, signal }: ResponseJob,
-  { context, ticket, splitSentences, room }: RespondParts,
+  { context, ticket, splitSentences, room }: RespondDeps,
   speech: SpeechService | undefined,
 ): Promise<Attempt> {
   const speaker = speech ? new Speaker({ speech, ticket, settings, room, writer }) : undefined;
@@ -148,7 +148,7 @@ function chatRequest(settings: ResponseSettings, messages: readonly Message[], c
   };
 }
 
-interface SpeakerParts extends Pick<RespondParts, 'ticket' | 'room'>, Pick<ResponseJob, 'settings' | 'writer'> {
+interface SpeakerDeps extends Pick<RespondDeps, 'ticket' | 'room'>, Pick<ResponseJob, 'settings' | 'writer'> {
   readonly speech: SpeechService;
 }
 
@@ -161,7 +161,7 @@ class Speaker {
   #over = false;
   readonly #rested = new Latch();
 
-  constructor(private readonly parts: SpeakerParts) {
+  constructor(private readonly deps: SpeakerDeps) {
     this.#done = this.#run()
       .catch((error: unknown) => {
         this.#error = error;
@@ -195,7 +195,7 @@ class Speaker {
   }
 
   async #run(): Promise<void> {
-    const { speech, settings, writer } = this.parts;
+    const { speech, settings, writer } = this.deps;
     const { voice } = chooseVoice(settings.voice, await speech.voices());
     for await (const sentence of this.#sentences) {
       if (writer.finished) return;
@@ -207,7 +207,7 @@ class Speaker {
   }
 
   async #speak(text: string, voice: string): Promise<void> {
-    const { speech, settings, writer, ticket, room } = this.parts;
+    const { speech, settings, writer, ticket, room } = this.deps;
     const style = { language: '', instruction: '', seed: -1, format: 'pcm', streamed: true } as const;
     const encoder = outputEncoder(settings.outputFormat);
     for await (const event of speech.speak({ text, voice, speed: settings.speed, ...style }, ticket)) {

@@ -4,7 +4,7 @@ import type { CallItem, Conversation, Item, ItemPart, MessageItem, Spoken } from
 import type { OutputPosition, ResponseEnd, ResponseState, ServerEvent } from './encode.ts';
 import type { ResponseSettings } from './fields.ts';
 
-interface ResponseWriterParts {
+interface ResponseWriterDeps {
   readonly id: string;
   readonly settings: ResponseSettings;
   /** Undefined if the answer is not to be part of it. */
@@ -28,10 +28,10 @@ export class ResponseWriter {
   #end: ResponseEnd | undefined;
   #usage: Usage | undefined;
 
-  constructor(private readonly parts: ResponseWriterParts) {}
+  constructor(private readonly deps: ResponseWriterDeps) {}
 
   get id(): string {
-    return this.parts.id;
+    return this.deps.id;
   }
 
   get finished(): boolean {
@@ -39,7 +39,7 @@ export class ResponseWriter {
   }
 
   begin(): void {
-    const { send, ignored } = this.parts;
+    const { send, ignored } = this.deps;
     send({ type: 'response.created', response: this.#state(), ignored });
   }
 
@@ -48,7 +48,7 @@ export class ResponseWriter {
     const open = this.#message();
     if (open?.part.type !== 'text') return;
     open.part.text += delta;
-    this.parts.send({ type: 'response.output_text.delta', ...this.#part(open.item), delta });
+    this.deps.send({ type: 'response.output_text.delta', ...this.#part(open.item), delta });
   }
 
   /** Text whose audio follows. */
@@ -57,7 +57,7 @@ export class ResponseWriter {
     if (open?.part.type !== 'audio') return;
     open.part.transcript = `${open.part.transcript ?? ''}${text}`;
     open.spoken.push({ text, milliseconds: 0 });
-    this.parts.send({ type: 'response.output_audio_transcript.delta', ...this.#part(open.item), delta: text });
+    this.deps.send({ type: 'response.output_audio_transcript.delta', ...this.#part(open.item), delta: text });
   }
 
   /** Audio of the last sentence. */
@@ -65,13 +65,13 @@ export class ResponseWriter {
     if (this.finished || this.#open?.kind !== 'message') return;
     const last = this.#open.spoken.at(-1);
     if (last) last.milliseconds += milliseconds;
-    this.parts.send({ type: 'response.output_audio.delta', ...this.#part(this.#open.item), delta: bytes });
+    this.deps.send({ type: 'response.output_audio.delta', ...this.#part(this.#open.item), delta: bytes });
   }
 
   callStart(callId: string, name: string): void {
     if (this.finished) return;
     this.#close('completed');
-    const id = this.parts.newId('item_');
+    const id = this.deps.newId('item_');
     const item: CallItem = { type: 'call', id, status: 'in_progress', callId, name, arguments: '' };
     this.#open = { kind: 'call', item };
     this.#add(item);
@@ -81,7 +81,7 @@ export class ResponseWriter {
     if (this.finished || this.#open?.kind !== 'call') return;
     const { item } = this.#open;
     item.arguments += delta;
-    this.parts.send({
+    this.deps.send({
       type: 'response.function_call_arguments.delta',
       ...this.#position(item),
       call_id: item.callId,
@@ -101,14 +101,14 @@ export class ResponseWriter {
     if (this.finished) return;
     this.#close(end.type === 'completed' ? 'completed' : 'incomplete');
     this.#end = end;
-    this.parts.send({ type: 'response.done', response: this.#state(), ignored: [] });
+    this.deps.send({ type: 'response.done', response: this.#state(), ignored: [] });
   }
 
   #message(): Extract<OpenItem, { kind: 'message' }> | undefined {
     if (this.finished) return undefined;
     if (this.#open?.kind === 'message') return this.#open;
     this.#close('completed');
-    const { newId, settings, send } = this.parts;
+    const { newId, settings, send } = this.deps;
     const spoken: Spoken[] = [];
     const kind = settings.modality;
     const part: ItemPart = kind === 'text' ? { type: 'text', text: '' } : { type: 'audio', transcript: '', spoken };
@@ -128,7 +128,7 @@ export class ResponseWriter {
   }
 
   #add(item: Item): void {
-    const { conversation, send } = this.parts;
+    const { conversation, send } = this.deps;
     this.#output.push(item);
     const { item_id: _, ...position } = this.#position(item);
     send({ type: 'response.output_item.added', ...position, item });
@@ -139,7 +139,7 @@ export class ResponseWriter {
     const open = this.#open;
     if (!open) return;
     this.#open = undefined;
-    const { send, conversation } = this.parts;
+    const { send, conversation } = this.deps;
     const { item } = open;
     const part = this.#part(item);
     const { item_id, content_index: _, ...position } = part;
@@ -162,7 +162,7 @@ export class ResponseWriter {
   }
 
   #position(item: Item): OutputPosition {
-    return { response_id: this.parts.id, item_id: item.id, output_index: this.#output.indexOf(item) };
+    return { response_id: this.deps.id, item_id: item.id, output_index: this.#output.indexOf(item) };
   }
 
   /** An answer has one part. */
@@ -171,7 +171,7 @@ export class ResponseWriter {
   }
 
   #state(): ResponseState {
-    const { id, settings, conversation, conversationId, metadata } = this.parts;
+    const { id, settings, conversation, conversationId, metadata } = this.deps;
     return {
       id,
       settings,

@@ -42,7 +42,7 @@ export interface SessionWork {
   respond(job: ResponseJob): Promise<void>;
 }
 
-interface SessionParts {
+interface SessionDeps {
   readonly settings: SessionSettings;
   readonly conversationId: string;
   readonly newId: (prefix: string) => string;
@@ -77,14 +77,14 @@ export class Session {
   /** Turns of the user that no response was made for. */
   #unanswered = false;
 
-  constructor(private readonly parts: SessionParts) {
-    this.#settings = parts.settings;
+  constructor(private readonly deps: SessionDeps) {
+    this.#settings = deps.settings;
     this.#listen();
   }
 
   begin(): void {
-    this.parts.send({ type: 'session.created', session: this.#settings, ignored: [] });
-    this.parts.send({ type: 'conversation.created' });
+    this.deps.send({ type: 'session.created', session: this.#settings, ignored: [] });
+    this.deps.send({ type: 'conversation.created' });
   }
 
   /** Throws if the event cannot be honoured; nothing has changed then. */
@@ -103,22 +103,22 @@ export class Session {
         this.#buffer.clear();
         this.#dropTurn();
         this.#voice?.activity.reset();
-        this.parts.send({ type: 'input_audio_buffer.cleared' });
+        this.deps.send({ type: 'input_audio_buffer.cleared' });
         break;
       case 'create-item':
         this.#create(event.item, event.after);
         break;
       case 'delete-item':
         this.#conversation.remove(event.id);
-        this.parts.send({ type: 'conversation.item.deleted', item_id: event.id });
+        this.deps.send({ type: 'conversation.item.deleted', item_id: event.id });
         break;
       case 'retrieve-item':
-        this.parts.send({ type: 'conversation.item.retrieved', item: this.#conversation.get(event.id) });
+        this.deps.send({ type: 'conversation.item.retrieved', item: this.#conversation.get(event.id) });
         break;
       case 'truncate-item': {
         const { id: item_id, contentIndex: content_index, audioEndMs: audio_end_ms } = event;
         truncate(this.#conversation.get(item_id), content_index, audio_end_ms);
-        this.parts.send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
+        this.deps.send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
         break;
       }
       case 'respond':
@@ -154,7 +154,7 @@ export class Session {
     const same =
       JSON.stringify([inputFormat, turnDetection]) === JSON.stringify([before.inputFormat, before.turnDetection]);
     if (!same) this.#listen();
-    this.parts.send({ type: 'session.updated', session: this.#settings, ignored });
+    this.deps.send({ type: 'session.updated', session: this.#settings, ignored });
   }
 
   #listen(): void {
@@ -235,10 +235,10 @@ export class Session {
   #turnBegins(position: number): void {
     const { turnDetection } = this.#settings;
     const padding = ((turnDetection?.prefixPaddingMs ?? 0) * this.#rate) / 1000;
-    const [itemId, from] = [this.parts.newId('item_'), Math.max(0, position - Math.round(padding))];
-    this.#turn = { itemId, from, listening: this.parts.work.listen() };
+    const [itemId, from] = [this.deps.newId('item_'), Math.max(0, position - Math.round(padding))];
+    this.#turn = { itemId, from, listening: this.deps.work.listen() };
     const audio_start_ms = this.#milliseconds(from);
-    this.parts.send({ type: 'input_audio_buffer.speech_started', audio_start_ms, item_id: itemId });
+    this.deps.send({ type: 'input_audio_buffer.speech_started', audio_start_ms, item_id: itemId });
     if (turnDetection?.interruptResponse && this.#active) this.#cancel('turn_detected');
   }
 
@@ -247,7 +247,7 @@ export class Session {
     if (!turn) return;
     this.#turn = undefined;
     const audio_end_ms = this.#milliseconds(position);
-    this.parts.send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms, item_id: turn.itemId });
+    this.deps.send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms, item_id: turn.itemId });
     const early = this.#early?.transcript;
     this.#early = undefined;
     const samples = this.#buffer.slice(turn.from, position);
@@ -279,7 +279,7 @@ export class Session {
     }
     const recording = this.#held(this.#buffer.slice(from, end));
     if (recording.error) throw recording.error;
-    const { itemId = this.parts.newId('item_'), listening = this.parts.work.listen() } = this.#turn ?? {};
+    const { itemId = this.deps.newId('item_'), listening = this.deps.work.listen() } = this.#turn ?? {};
     this.#turn = undefined;
     this.#dropEarly();
     this.#voice?.activity.reset();
@@ -289,7 +289,7 @@ export class Session {
 
   /** A recording in memory, until it is transcribed; an error if too much audio waits already. */
   #held(samples: Int16Array): HeldAudio {
-    const release = this.parts.work.hold(2 * samples.length);
+    const release = this.deps.work.hold(2 * samples.length);
     return release ? { file: wavOf(samples, this.#rate), release } : { error: tooMuchWaits() };
   }
 
@@ -297,7 +297,7 @@ export class Session {
     const part: ItemPart = { type: 'audio', transcript: undefined };
     const item: MessageItem = { type: 'message', id, role: 'user', status: 'completed', parts: [part] };
     const previous = this.#conversation.add(item);
-    this.parts.send({ type: 'input_audio_buffer.committed', previous_item_id: previous, item_id: id });
+    this.deps.send({ type: 'input_audio_buffer.committed', previous_item_id: previous, item_id: id });
     this.#added(item, previous);
     this.#transcribe(item, [audio]);
     return item;
@@ -305,8 +305,8 @@ export class Session {
 
   #added(item: Item, previous: string | null): void {
     for (const type of ['conversation.item.added', 'conversation.item.done'] as const)
-      this.parts.send({ type, previous_item_id: previous, item });
-    for (const item_id of this.#conversation.trim()) this.parts.send({ type: 'conversation.item.deleted', item_id });
+      this.deps.send({ type, previous_item_id: previous, item });
+    for (const item_id of this.#conversation.trim()) this.deps.send({ type: 'conversation.item.deleted', item_id });
   }
 
   #create(sent: NewItem, after: string | undefined): void {
@@ -323,15 +323,15 @@ export class Session {
     if (item.type !== 'message' || recordings.length === 0) return;
     this.#transcribe(
       item,
-      recordings.map((one) => ({ ...one, listening: this.parts.work.listen() })),
+      recordings.map((one) => ({ ...one, listening: this.deps.work.listen() })),
     );
   }
 
   /** The item, and its audio that is to be transcribed. */
   #made(sent: NewItem) {
-    const common = { id: sent.id ?? this.parts.newId('item_'), status: 'completed' } as const;
+    const common = { id: sent.id ?? this.deps.newId('item_'), status: 'completed' } as const;
     if (sent.type !== 'message') {
-      const callId = sent.callId ?? this.parts.newId('call_');
+      const callId = sent.callId ?? this.deps.newId('call_');
       return { item: { ...sent, ...common, callId } satisfies Item, audio: [] };
     }
     const audio = sent.parts.flatMap((part, index) =>
@@ -355,7 +355,7 @@ export class Session {
 
   /** Never rejects. Without a transcript the item stays in the conversation, empty. */
   async #transcribePart(item: MessageItem, audio: NewAudio): Promise<void> {
-    const { send } = this.parts;
+    const { send } = this.deps;
     const { index, early, listening } = audio;
     const part = item.parts[index];
     const position = { item_id: item.id, content_index: index };
@@ -389,7 +389,7 @@ export class Session {
   }
 
   #respond(options: ResponseOptions, ignored: readonly string[]): void {
-    const { newId, send, conversationId } = this.parts;
+    const { newId, send, conversationId } = this.deps;
     if (this.#settings.type === 'transcription') {
       throw refused('A transcription session makes no responses.', 'invalid_value', 'type');
     }
@@ -427,7 +427,7 @@ export class Session {
       if (writer.finished || this.#closed.signal.aborted) return;
       const items = input ?? [...this.#conversation.items];
       const { model } = this.#settings;
-      await this.parts.work.respond({ model, settings, items, writer, signal: stop.signal });
+      await this.deps.work.respond({ model, settings, items, writer, signal: stop.signal });
     } catch (error) {
       writer.finish({ type: 'failed', error: asAppError(error) });
     }

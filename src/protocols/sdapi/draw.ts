@@ -30,23 +30,23 @@ import { errorBody } from './errors.ts';
 import { type DrawFields, drawFields } from './fields.ts';
 import { type LastDrawings, timestamp } from './progress.ts';
 
-interface DrawParts extends ImageContext {
+interface DrawDeps extends ImageContext {
   readonly last: LastDrawings;
 }
 
 /** `txt2img` and `img2img` differ only in that the second needs an initial picture. */
-export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
-  const body = parts.applyDefaults(await bodyOf(call), 'image');
+export async function draw(call: Call, path: 'txt2img' | 'img2img', context: DrawDeps): Promise<Reply> {
+  const body = context.applyDefaults(await bodyOf(call), 'image');
   const read = readFields(drawFields, body);
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
-  const service = imageOf(parts.taskServices);
-  const plan = decodeDrawing(fields, service.facts, path === 'img2img', parts);
+  const service = imageOf(context.taskServices);
+  const plan = decodeDrawing(fields, service.facts, path === 'img2img', context);
   const { ticket, kept } = imageTicket(call, fields);
-  const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, parts);
+  const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, context);
   const notices = ignoredHeader(drawFields, body);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
-    const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);
+    const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), context.startTimer);
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const { reply, headers } = await answer;
@@ -59,7 +59,7 @@ function decodeDrawing(
   fields: DrawFields,
   facts: ImageFacts,
   needsInitial: boolean,
-  parts: Pick<ImageContext, 'settings' | 'randomSeed'>,
+  context: Pick<ImageContext, 'settings' | 'randomSeed'>,
 ) {
   const { adapter, extra_images: extras, steps, denoising_strength: strength } = fields;
   const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);
@@ -86,7 +86,7 @@ function decodeDrawing(
       maxGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
     },
     facts,
-    parts,
+    context,
   );
   const enlarging = fields.enable_hr ? enlargingOf(fields, request, facts) : undefined;
   // Clients that only want to enlarge a picture send these values.
@@ -130,29 +130,29 @@ interface Work {
   readonly service: ImageService;
 }
 
-async function answerOf(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
+async function answerOf(work: Work, context: DrawDeps): Promise<{ readonly reply: object; readonly headers: Headers }> {
   const { body, fields, plan, service, ticket, owner } = work;
   const { facts } = service;
   const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
   ticket.watch?.decoded?.(request);
-  const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, parts.editor));
-  parts.last.begin(owner, fields.genkey);
+  const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, context.editor));
+  context.last.begin(owner, fields.genkey);
   const drawn = await enlarged(await collectImages(events, request), work);
-  const text = { request, drawn, facts, product: parts.product };
+  const text = { request, drawn, facts, product: context.product };
   const pictures = drawn.pictures.map(({ png, seed }) =>
     withPngTexts(png, { parameters: pictureText(text, seed) }).toString('base64'),
   );
   const reply = {
     images: fields.send_images ? pictures : [],
     parameters: effective(body, fields, request),
-    info: JSON.stringify(infoOf(text, parts.now())),
+    info: JSON.stringify(infoOf(text, context.now())),
     animated: false,
     extra_data: '',
     final_frame: '',
   };
   const { prompt, negativePrompt } = request;
   const remembered = { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] };
-  parts.last.remember(owner, fields.genkey, remembered, reply.images);
+  context.last.remember(owner, fields.genkey, remembered, reply.images);
   const notes = [...plan.notes, ...drawn.notes];
   return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
 }

@@ -15,27 +15,27 @@ import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, 
 
 const maxEntries = 64;
 
-type UpscaleParts = Pick<ImageContext, 'taskServices' | 'editor'>;
+type UpscaleContext = Pick<ImageContext, 'taskServices' | 'editor'>;
 
-export async function upscaleOne(call: Call, parts: UpscaleParts): Promise<Reply> {
+export async function upscaleOne(call: Call, context: UpscaleContext): Promise<Reply> {
   const body = await bodyOf(call);
   const fields = readFields(extraSingleFields, body);
-  const { images, ...info } = await upscaled(call, fields, [fields.image], parts);
+  const { images, ...info } = await upscaled(call, fields, [fields.image], context);
   return json({ ...info, image: images[0] }, 200, ignoredHeader(extraSingleFields, body));
 }
 
-export async function upscaleMany(call: Call, parts: UpscaleParts): Promise<Reply> {
+export async function upscaleMany(call: Call, context: UpscaleContext): Promise<Reply> {
   const body = await bodyOf(call);
   const fields = readFields(extraBatchFields, body);
   const sent = fields.imageList ?? fields.image_list;
   if (!sent || sent.length === 0) throw wrong('imageList', 'a list of pictures');
   if (sent.length > maxEntries) throw wrong('imageList', `a list of at most ${maxEntries} pictures`);
-  const reply = await upscaled(call, fields, sent, parts);
+  const reply = await upscaled(call, fields, sent, context);
   return json(reply, 200, ignoredHeader(extraBatchFields, body));
 }
 
-async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentPicture[], parts: UpscaleParts) {
-  const { taskServices, editor } = parts;
+async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentPicture[], context: UpscaleContext) {
+  const { taskServices, editor } = context;
   const service = imageOf(taskServices);
   const plans = pictures.map((picture) => planOf(fields, picture, service.facts));
   const ticket = ticketFor(call, fields.genkey);
@@ -71,8 +71,8 @@ function describe({ picture, upscaler, size, cut }: ReturnType<typeof planOf>): 
 const instruction = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
 const maxCaptionLength = 150;
 
-export async function interrogate(call: Call, parts: ChatReader): Promise<Reply> {
-  const { text, chat, readChat } = parts;
+export async function interrogate(call: Call, context: ChatReader): Promise<Reply> {
+  const { text, chat, readChat } = context;
   const body = await bodyOf(call);
   const { image, genkey } = readFields(interrogateFields, body);
   const state = text.state();
@@ -81,7 +81,7 @@ export async function interrogate(call: Call, parts: ChatReader): Promise<Reply>
   }
   const asked = { messages: [question(image)], max_tokens: maxCaptionLength, reasoning_effort: 'none' };
   // Without tools, including those of the server.
-  const request = { ...(await readChat(asked, parts)), toolChoice: { type: 'none' } as const };
+  const request = { ...(await readChat(asked, context)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
   return json({ caption }, 200, ignoredHeader(interrogateFields, body));
 }

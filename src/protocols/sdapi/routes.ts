@@ -39,9 +39,9 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
     rule: AccessRule,
     path: string,
     summary: string,
-    value: (call: Call, parts: SdapiContext) => unknown,
+    value: (call: Call, context: SdapiContext) => unknown,
   ): Own =>
-    row(`/sdapi/v1/${path}`, summary, (call, parts) => json(value(call, parts)), {
+    row(`/sdapi/v1/${path}`, summary, (call, context) => json(value(call, context)), {
       ...legacyOpen(rule),
       method: 'GET',
     });
@@ -51,9 +51,11 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
   const work = (path: string, summary: string, fields: Table, handle: Own['handle']): Own =>
     post(path, summary, handle, { queued: true, fields });
   const endpoints = [
-    work('txt2img', 'A picture from a prompt.', drawFields, (call, parts) => draw(call, 'txt2img', { ...parts, last })),
-    work('img2img', 'A picture from a prompt and a picture.', drawFields, (call, parts) =>
-      draw(call, 'img2img', { ...parts, last }),
+    work('txt2img', 'A picture from a prompt.', drawFields, (call, context) =>
+      draw(call, 'txt2img', { ...context, last }),
+    ),
+    work('img2img', 'A picture from a prompt and a picture.', drawFields, (call, context) =>
+      draw(call, 'img2img', { ...context, last }),
     ),
     ...atPaths(work('extra-single-image', 'A picture enlarged.', extraSingleFields, upscaleOne), '/sdapi/v1/upscale'),
     work('extra-batch-images', 'Several pictures enlarged.', extraBatchFields, upscaleMany),
@@ -63,10 +65,14 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
       if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
       return json({});
     }),
-    post('skip', 'Skip the current picture of all drawings, or of that of the genkey in the query.', (call, parts) => {
-      parts.drawings.skip(keyOf(call.query), clientOf(call));
-      return json(null);
-    }),
+    post(
+      'skip',
+      'Skip the current picture of all drawings, or of that of the genkey in the query.',
+      (call, context) => {
+        context.drawings.skip(keyOf(call.query), clientOf(call));
+        return json(null);
+      },
+    ),
     post(
       'options',
       'Accepted; names of other models are refused.',

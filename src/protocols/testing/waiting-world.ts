@@ -16,7 +16,7 @@ import { completionEndpoints } from '../llamacpp/completion.ts';
 import { messagesEndpoints } from '../messages/routes.ts';
 import { generateEndpoints } from '../native/generate.ts';
 import { ollamaEndpoints } from '../ollama/routes.ts';
-import { ollamaParts } from '../ollama/testing/parts.ts';
+import { ollamaContext } from '../ollama/testing/context.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
 import { responseState } from '../responses/background.ts';
 import { responsesEndpoints } from '../responses/routes.ts';
@@ -59,7 +59,7 @@ export async function world() {
     ...bindAll(responsesEndpoints(responseState(), parts), parts),
     ...bindAll(messagesEndpoints(parts), parts),
     ...bindAll(completionEndpoints, parts),
-    ...bindAll(ollamaEndpoints(ollamaParts().parts, parts), { ...ollamaParts().parts, ...parts }),
+    ...bindAll(ollamaEndpoints(ollamaContext().parts, parts), { ...ollamaContext().parts, ...parts }),
   ];
   const { port } = await serve(endpoints, { startTimer: time.startTimer });
 

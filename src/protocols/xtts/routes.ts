@@ -66,22 +66,22 @@ export function xttsEndpoints({
   const wholeWav = (call: Call) =>
     ({ speed: settings.of(call).current.speed, format: 'wav', streamed: false }) as const;
 
-  async function toAudio(call: Call, parts: XttsContext): Promise<Reply> {
+  async function toAudio(call: Call, context: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
-    const begun = await speak(call, f.readFields(toAudioFields, body), parts, wholeWav(call));
+    const begun = await speak(call, f.readFields(toAudioFields, body), context, wholeWav(call));
     return wholeSound(begun, { format: 'wav', name: 'output', headers: ignoredHeader(toAudioFields, body) });
   }
 
-  async function asStream(call: Call, parts: XttsContext): Promise<Reply> {
+  async function asStream(call: Call, context: XttsContext): Promise<Reply> {
     const fields = f.readFields(streamFields, Object.fromEntries(call.query));
-    const begun = await speak(call, fields, parts, { ...wholeWav(call), streamed: true });
+    const begun = await speak(call, fields, context, { ...wholeWav(call), streamed: true });
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
-  async function toFile(call: Call, parts: XttsContext): Promise<Reply> {
+  async function toFile(call: Call, context: XttsContext): Promise<Reply> {
     const body = await bodyOf(call);
     const name = outputName(f.orElse(f.readText, '')(body.file_name_or_path, 'file_name_or_path'));
-    const { events } = await speak(call, f.readFields(toAudioFields, body), parts, wholeWav(call));
+    const { events } = await speak(call, f.readFields(toAudioFields, body), context, wholeWav(call));
     await saveSound(outputOf(outputFolder, libraryOf(call)), name, await allSound(events));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
@@ -105,8 +105,8 @@ export function xttsEndpoints({
       fields: toAudioFields,
       ...speech,
     }),
-    get('/speakers_list', 'The names of the voices.', async (_, parts) =>
-      json((await voicesOf(parts)).map(({ name }) => name)),
+    get('/speakers_list', 'The names of the voices.', async (_, context) =>
+      json((await voicesOf(context)).map(({ name }) => name)),
     ),
     get('/speakers', 'The voices as objects.', speakers),
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
@@ -127,12 +127,12 @@ export function xttsEndpoints({
     get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
     get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
     get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
-    get('/voice/vits', vitsSummary, (call, parts) => vitsSpeech(call, Object.fromEntries(call.query), parts), {
+    get('/voice/vits', vitsSummary, (call, context) => vitsSpeech(call, Object.fromEntries(call.query), context), {
       ...keyInQuery(write('audio')),
       fields: vitsFields,
       ...spoken,
     }),
-    post('/voice/vits', vitsSummary, async (call, parts) => vitsSpeech(call, await formFields(call), parts), {
+    post('/voice/vits', vitsSummary, async (call, context) => vitsSpeech(call, await formFields(call), context), {
       ...write('audio'),
       fields: vitsFields,
       ...spoken,
@@ -174,24 +174,24 @@ async function voicesOf({ taskServices }: XttsContext): Promise<readonly Voice[]
   return (await taskServices?.speech?.voices()) ?? [];
 }
 
-async function speakers({ headers }: Call, parts: XttsContext): Promise<Reply> {
+async function speakers({ headers }: Call, context: XttsContext): Promise<Reply> {
   const base = headers.host === undefined ? '' : `http://${headers.host}`;
   const preview = ({ name, sample }: Voice) => (sample ? `${base}/sample/${encodeURIComponent(name)}` : '');
-  const list = await voicesOf(parts);
+  const list = await voicesOf(context);
   return json(list.map((voice) => ({ name: voice.name, voice_id: voice.name, preview_url: preview(voice) })));
 }
 
-async function switchModel(call: Call, parts: XttsContext): Promise<Reply> {
+async function switchModel(call: Call, context: XttsContext): Promise<Reply> {
   const name = f.orElse(f.readText, '')((await bodyOf(call)).model_name, 'model_name');
-  if (name === speechOf(parts).name) return json({ message: `Model switched to ${name}` });
+  if (name === speechOf(context).name) return json({ message: `Model switched to ${name}` });
   const feature = `Switching to ${JSON.stringify(name)}`;
   throw new AppError('unsupported', { feature, instead: 'one voice model is served, that of --ttsmodel' });
 }
 
-async function sample({ method, path, headers }: Call, parts: XttsContext): Promise<Reply> {
+async function sample({ method, path, headers }: Call, context: XttsContext): Promise<Reply> {
   const sent = path.slice('/sample/'.length);
-  const listed = (await voicesOf(parts)).some((voice) => voice.sample && encodeURIComponent(voice.name) === sent);
-  const reply = listed ? await fileReply({ folder: parts.settings.ttsdir }, { path: sent, headers }) : undefined;
+  const listed = (await voicesOf(context)).some((voice) => voice.sample && encodeURIComponent(voice.name) === sent);
+  const reply = listed ? await fileReply({ folder: context.settings.ttsdir }, { path: sent, headers }) : undefined;
   if (!reply) throw new AppError('not-found', { method, path });
   return reply;
 }
@@ -202,22 +202,22 @@ function refuseFolder(): Reply {
   return json({ detail }, 403);
 }
 
-async function vitsSpeakers(_: Call, parts: XttsContext): Promise<Reply> {
-  const numbered = (await voicesOf(parts)).map(({ name, language }, id) => ({ id, lang: [language || 'en'], name }));
+async function vitsSpeakers(_: Call, context: XttsContext): Promise<Reply> {
+  const numbered = (await voicesOf(context)).map(({ name, language }, id) => ({ id, lang: [language || 'en'], name }));
   return json({ VITS: numbered, 'W2V2-VITS': [], 'BERT-VITS2': [] });
 }
 
-function vitsCheck(_: Call, parts: XttsContext): Reply {
-  speechOf(parts);
+function vitsCheck(_: Call, context: XttsContext): Reply {
+  speechOf(context);
   return json({ status: 'success' });
 }
 
-async function vitsSpeech(call: Call, sent: JsonObject, parts: XttsContext): Promise<Reply> {
+async function vitsSpeech(call: Call, sent: JsonObject, context: XttsContext): Promise<Reply> {
   const { id, lang: language, length, format, text } = f.readFields(vitsFields, sent);
   // Numbers of voices count from 0 here, and from 1 in the list of voices.
   const voice = /^\d+$/.test(id) ? String(Number(id) + 1) : id;
   const speed = length > 0 ? f.clamp(1 / length, speedRange.min, speedRange.max) : 1;
-  const begun = await speak(call, { text, voice, language }, parts, { speed, format, streamed: false });
+  const begun = await speak(call, { text, voice, language }, context, { speed, format, streamed: false });
   return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(vitsFields, sent) });
 }
 

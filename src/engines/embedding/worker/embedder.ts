@@ -13,7 +13,7 @@ import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { type PairMarks, pairReader, type ReadText, readInput, templateReader } from './inputs.ts';
 import { type Computer, SharedBatches } from './shared-batches.ts';
 
-interface EmbedderParts {
+interface EmbedderDeps {
   readonly facts: Pick<EmbeddingFacts, 'maxTokens' | 'pooling' | 'dimensions'>;
   readonly words: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
   readonly computer: Computer;
@@ -28,19 +28,19 @@ const maxNumbers = 2 ** 24;
 export class Embedder {
   readonly #batches: SharedBatches;
 
-  constructor(private readonly parts: EmbedderParts) {
-    this.#batches = new SharedBatches(parts.computer);
+  constructor(private readonly deps: EmbedderDeps) {
+    this.#batches = new SharedBatches(deps.computer);
   }
 
   /** Reads all weights once, so that the first request is not slow. */
   async warmUp(): Promise<void> {
-    const { facts, words } = this.parts;
+    const { facts, words } = this.deps;
     const tokens = await words.tokenizeAside('a', { addSpecial: true });
     await this.#batches.vectors(facts.pooling, [tokens], new AbortController().signal);
   }
 
   async embed({ inputs, truncate, pooling }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
-    const { facts, words } = this.parts;
+    const { facts, words } = this.deps;
     const used = pooling ?? facts.pooling;
     if (used === 'rank') {
       const instead = 'the loaded model ranks documents and has no vectors; use /v1/rerank, or load another one';
@@ -59,11 +59,11 @@ export class Embedder {
   }
 
   async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    return this.parts.facts.pooling === 'rank' ? this.#rankPairs(request, signal) : this.#rankVectors(request, signal);
+    return this.deps.facts.pooling === 'rank' ? this.#rankPairs(request, signal) : this.#rankVectors(request, signal);
   }
 
   async #rankPairs({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    const { facts, words, marks, rankTemplate } = this.parts;
+    const { facts, words, marks, rankTemplate } = this.deps;
     const limits = { maxTokens: facts.maxTokens, truncate };
     const readPair =
       rankTemplate === undefined
@@ -77,7 +77,7 @@ export class Embedder {
 
   /** By cosine similarity, for models without a ranking head. */
   async #rankVectors({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    const { facts, words } = this.parts;
+    const { facts, words } = this.deps;
     const pooling = facts.pooling === 'none' ? 'mean' : facts.pooling;
     const limits = { maxTokens: facts.maxTokens, truncate };
     const asked = await readInput(query, 'query', words, { ...limits, truncate: false });

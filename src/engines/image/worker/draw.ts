@@ -10,7 +10,7 @@ import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng
 import { chosenName, type InitialPicture, readInitial, within } from './request.ts';
 import { enlarged, type NetworkOf, type Watched } from './upscale.ts';
 
-interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
+interface DrawDeps extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly network: FlowNetwork;
   readonly upscaler: NetworkOf;
 }
@@ -26,7 +26,7 @@ interface DrawTask {
 const square = { width: sketch.side, height: sketch.side };
 
 /** Draws one picture after the other: a batch would take as long, and the first picture would come last. */
-export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
+export async function draw(task: DrawTask, deps: DrawDeps): Promise<void> {
   const { request } = task;
   const { initial, mask, width, height, count, seed } = request;
   const plan = planOf(request, { initial: initial !== undefined, shortened: task.shortened });
@@ -38,7 +38,7 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
   const { steps, sampler, scheduler, notes } = plan;
   for (let index = 0; index < count; index += 1) {
     const drawn = await drawPicture({
-      ...parts,
+      ...deps,
       ...plan,
       ...small,
       conditions: task.conditions,
@@ -46,7 +46,7 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
       size: 3 * sketch.side * sketch.side,
       stepped: async (step, predicted) => {
         const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
-        parts.tell({
+        deps.tell({
           type: 'progress',
           step,
           steps,
@@ -54,11 +54,11 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
         });
       },
     });
-    const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, parts);
-    parts.tell({ type: 'picture', index, seed: seed + index, png: await writePng(pixels) });
+    const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, deps);
+    deps.tell({ type: 'picture', index, seed: seed + index, png: await writePng(pixels) });
   }
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
-  parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
+  deps.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
 }
 
 /** Enlarges to the requested size, and restores what the mask keeps. */
@@ -66,7 +66,7 @@ async function finished(
   drawn: Float32Array,
   { width, height }: ImageRequest,
   given: InitialPicture | undefined,
-  { upscaler, signal }: DrawParts,
+  { upscaler, signal }: DrawDeps,
 ): Promise<Pixels> {
   let large = fromPlanes(drawn, square, -1, 1);
   const side = given ? Math.max(width, height) : Math.min(width, height);

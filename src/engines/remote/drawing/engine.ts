@@ -34,7 +34,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
       const { picture, host } = yield* this.#drawOne(one, signal, sent);
-      const { png } = await readPng(this.parts.asPng, picture.bytes, host);
+      const { png } = await readPng(this.deps.asPng, picture.bytes, host);
       yield { type: 'picture', index, seed: picture.seed, png };
       last = picture;
     }
@@ -46,7 +46,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     const { bytes, host } = await this.#ask(signal, async (server, host) => {
       return { bytes: await server.upscale(request, signal), host };
     });
-    return (await readPng(this.parts.asPng, bytes, host, { width, height })).png;
+    return (await readPng(this.deps.asPng, bytes, host, { width, height })).png;
   }
 
   async *graph(request: GraphRequest, signal: AbortSignal): AsyncGenerator<GraphEvent> {
@@ -74,7 +74,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
         // The next one comes soon: only one at a time is converted.
         if (isReady || !preview || converting) return;
         converting = true;
-        this.parts
+        this.deps
           .asPng(preview)
           .then(({ png }) => push({ ...event, preview: png }))
           // An unreadable preview is left out.

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { RemoteAddress } from '../../../config/remote.ts';
-import { BackendPool, type BackendPoolParts } from '../backend-pool.ts';
+import { BackendPool, type BackendPoolDeps } from '../backend-pool.ts';
 
 export interface Watch {
   readonly pool: BackendPool;
@@ -17,7 +17,7 @@ export interface Watch {
 export function poolOf(
   addresses: readonly RemoteAddress[],
   environment: Record<string, string> = {},
-  identify?: BackendPoolParts['identify'],
+  identify?: BackendPoolDeps['identify'],
 ): Watch {
   const clock = { now: 0 };
   const lines: string[] = [];

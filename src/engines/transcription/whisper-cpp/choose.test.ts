@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type BuildParts, chooseBuild } from './choose.ts';
+import { type BuildDeps, chooseBuild } from './choose.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-build-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -13,7 +13,7 @@ const library = '@spader/node-whisper-cpp-x64-linux-cpu-gnu';
 /** What is installed, and which of it cannot be loaded. */
 function world(installed: readonly string[], broken: readonly string[] = []) {
   const notes: string[] = [];
-  const parts: BuildParts = {
+  const parts: BuildDeps = {
     cpuOnly: false,
     note: (text) => notes.push(text),
     system: { platform: 'linux', arch: 'x64' },

@@ -11,7 +11,7 @@ type WhisperBuild =
 /** Whose library is built for every generation of processors; the addon for Linux x64 has no AVX. */
 export const libraryPackage = '@spader/node-whisper-cpp-x64-linux-cpu-gnu';
 
-export interface BuildParts {
+export interface BuildDeps {
   /** Whether GPU builds are disabled. */
   readonly cpuOnly: boolean;
   readonly note: (text: string) => void;
@@ -21,7 +21,7 @@ export interface BuildParts {
 }
 
 /** GPU builds and the library are packs. If an installed one cannot be used, the next is tried. */
-export function chooseBuild(parts: BuildParts): WhisperBuild {
+export function chooseBuild(parts: BuildDeps): WhisperBuild {
   const { cpuOnly, note, find = packageFolder, load = createRequire(import.meta.url), system = process } = parts;
   const base = `@fugood/node-whisper-${system.platform}-${system.arch}`;
   for (const variant of cpuOnly ? [] : ['-cuda', '-vulkan']) {

@@ -83,11 +83,11 @@ async function load(folder: string, threads: number): Promise<Loaded> {
 
 type Recognition = Loaded & { readonly signal: AbortSignal };
 
-async function recognise(samples: Float32Array, task: TranscriptionTask, parts: Recognition): Promise<Heard> {
+async function recognise(samples: Float32Array, task: TranscriptionTask, deps: Recognition): Promise<Heard> {
   const segments: Segment[] = [];
   let language = task.language;
   for (let from = 0; from < samples.length; ) {
-    const heard = await recogniseWindow(samples.subarray(from), { ...task, language }, parts);
+    const heard = await recogniseWindow(samples.subarray(from), { ...task, language }, deps);
     language ??= heard.language;
     const offset = from / soundRate;
     segments.push(...heard.segments.map((segment) => delayed(segment, offset)));
@@ -99,12 +99,12 @@ async function recognise(samples: Float32Array, task: TranscriptionTask, parts: 
 }
 
 /** `seconds`: how much of the window was heard. */
-async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, parts: Recognition) {
-  const { network, tokenizer, roles, signal } = parts;
+async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, deps: Recognition) {
+  const { network, tokenizer, roles, signal } = deps;
   const seconds = samples.length / soundRate;
   const window = await network.window(logMel(samples), signal);
   try {
-    const { state, language, silence, given } = await begin(window, task, parts);
+    const { state, language, silence, given } = await begin(window, task, deps);
     try {
       const decoded = await decodeWindow(window, state, {
         roles,
@@ -125,7 +125,7 @@ async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, p
       const spoken = texts.filter(({ text }) => text.trim() !== '');
       if (!task.words) return { language, seconds: heardSeconds, segments: spoken };
       const tokens = spoken.flatMap((segment) => segment.tokens);
-      const words = await timed(window, { tokens, given, language, seconds }, parts);
+      const words = await timed(window, { tokens, given, language, seconds }, deps);
       return { language, seconds: heardSeconds, segments: sentences(words) };
     } finally {
       state.release();
@@ -171,8 +171,8 @@ interface Spoken {
   readonly seconds: number;
 }
 
-async function timed(window: WhisperWindow, { tokens, given, language, seconds }: Spoken, parts: Recognition) {
-  const { roles, tokenizer, signal } = parts;
+async function timed(window: WhisperWindow, { tokens, given, language, seconds }: Spoken, deps: Recognition) {
+  const { roles, tokenizer, signal } = deps;
   if (tokens.length === 0) return [];
   const sequence = [...given, roles.noTimestamps, ...tokens, roles.end];
   const columns = Math.max(1, Math.min(1500, Math.ceil((seconds * soundRate) / hop / 2)));

@@ -14,7 +14,7 @@ const maxSeconds = 3 * 3600;
 /** Some 40 MB of samples. */
 const defaultBufferSeconds = 10 * 60;
 
-interface TranscribeParts {
+interface TranscribeDeps {
   readonly recogniser: Recogniser;
   readonly voice: { listen(sound: AsyncIterable<Float32Array>, tools: SpeechTools): AsyncIterable<Activity> };
   /** The program that decodes AAC. */
@@ -28,7 +28,7 @@ export async function transcribe(
   bytes: Uint8Array,
   asked: TranscriptionTask,
   { tell, signal, watch }: TaskTools<TranscriptionEvent>,
-  { recogniser, voice, ffmpeg, bufferSeconds = defaultBufferSeconds }: TranscribeParts,
+  { recogniser, voice, ffmpeg, bufferSeconds = defaultBufferSeconds }: TranscribeDeps,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
   // Translating English to English is transcription.

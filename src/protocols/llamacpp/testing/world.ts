@@ -2,11 +2,11 @@ import { defaultControls, type GenerationControls } from '../../../core/request.
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
-import { type LlamacppParts, llamacppEndpoints } from '../routes.ts';
+import { type LlamacppContext, llamacppEndpoints } from '../routes.ts';
 import { SlotWatch } from '../status.ts';
 
 /** Test doubles: the parts of this dialect around a text service that plays a script. */
-export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
+export function llamacppParts(own: Partial<LlamacppContext> = {}): LlamacppContext {
   const slots = new SlotWatch();
   return {
     ...dialectParts(),
@@ -35,7 +35,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
 
 export const plainControls: GenerationControls = { ...defaultControls, maxTokens: 16, overflow: 'refuse' };
 
-export function find(parts: LlamacppParts, method: string, path: string): Endpoint {
+export function find(parts: LlamacppContext, method: string, path: string): Endpoint {
   const endpoint = bindAll(llamacppEndpoints(parts), parts).find(
     (each) => each.method === method && (each.match === 'prefix' ? path.startsWith(each.path) : each.path === path),
   );
@@ -44,7 +44,7 @@ export function find(parts: LlamacppParts, method: string, path: string): Endpoi
 }
 
 /** A failure comes back as the family words it, as the server would send it. */
-export async function ask(parts: LlamacppParts, call: Call): Promise<Reply> {
+export async function ask(parts: LlamacppContext, call: Call): Promise<Reply> {
   const endpoint = find(parts, call.method, call.path);
   try {
     return await endpoint.handle(call);
@@ -53,7 +53,7 @@ export async function ask(parts: LlamacppParts, call: Call): Promise<Reply> {
   }
 }
 
-export function scripted(script: Script, own: Partial<LlamacppParts> = {}) {
+export function scripted(script: Script, own: Partial<LlamacppContext> = {}) {
   const { text, asked } = scriptedText(script);
   return { parts: llamacppParts({ text, ...own }), asked };
 }

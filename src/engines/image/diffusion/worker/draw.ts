@@ -20,12 +20,12 @@ export interface PaintProgress {
 
 export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
-interface DrawParts extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
+interface DrawDeps extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
   readonly paint: PaintDriver['run'];
 }
 
 /** Draws one picture after the other, so that each is sent as soon as it is complete. */
-export async function draw(request: ImageRequest, options: PaintOptions, parts: DrawParts): Promise<void> {
+export async function draw(request: ImageRequest, options: PaintOptions, deps: DrawDeps): Promise<void> {
   const { count, seed } = request;
   const given = { initial: request.initial !== undefined, mask: request.mask !== undefined };
   const { params, untouched, steps, notes } = paintPlan(request, given, options);
@@ -34,19 +34,19 @@ export async function draw(request: ImageRequest, options: PaintOptions, parts: 
   const sent = start && (await writePng(start.pixels));
   for (let index = 0; index < count; index += 1) {
     const own = { ...params, seed: (seed + index) % 2 ** 32 };
-    const png = untouched && sent ? sent : await painted(own, sent, start, parts);
-    parts.tell({ type: 'picture', index, seed: own.seed, png });
+    const png = untouched && sent ? sent : await painted(own, sent, start, deps);
+    deps.tell({ type: 'picture', index, seed: own.seed, png });
   }
   const sampler = params.sampling_method;
   const scheduler = params.scheduler ?? options.facts.schedulers[0] ?? '';
-  parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes });
+  deps.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes });
 }
 
 async function painted(
   params: PaintParams,
   sent: Uint8Array | undefined,
   start: InitialPicture | undefined,
-  { paint, signal, tell }: DrawParts,
+  { paint, signal, tell }: DrawDeps,
 ): Promise<Uint8Array> {
   const progress = (at: PaintProgress): void => tell({ type: 'progress', ...at });
   const drawn = paint({ type: 'draw', params }, { input: sent, progress, signal });
@@ -118,14 +118,14 @@ function eights(side: number): number {
 export function loadReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (!/could not create stable-diffusion context/i.test(text)) return text;
-  return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other parts (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
+  return 'the engine could make no model of it. It may be damaged, of a kind that the engine does not know, or in need of its other deps (--sdclip1, --sdclip2, --sdllm, --sdvae); --debugmode shows what the engine says';
 }
 
 /** With the file of `--sdupscaler` if the request names it, otherwise with a built-in method. */
 export async function upscale(
   request: UpscaleRequest,
   { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
-  { paint, networkOf, signal }: Pick<DrawParts, 'paint' | 'signal'> & { readonly networkOf: NetworkOf },
+  { paint, networkOf, signal }: Pick<DrawDeps, 'paint' | 'signal'> & { readonly networkOf: NetworkOf },
 ): Promise<Uint8Array> {
   const asked = request.upscaler.trim().toLowerCase();
   if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {

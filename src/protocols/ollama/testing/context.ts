@@ -1,10 +1,10 @@
 import type { TextModel } from '../../../core/text-service.ts';
 import type { GgufEntry, GgufHeader, GgufTensor } from '../../../gguf/gguf.ts';
 import { dialectParts, type Script, scriptedChat, scriptedText } from '../../testing/doubles.ts';
-import type { ModelFile, ModelFileParts } from '../models.ts';
-import type { OllamaParts as HandlerParts } from '../routes.ts';
+import type { ModelFile, ModelFileContext } from '../models.ts';
+import type { OllamaContext as HandlerContext } from '../routes.ts';
 
-export type OllamaParts = HandlerParts & ModelFileParts;
+export type OllamaContext = HandlerContext & ModelFileContext;
 
 export const model: TextModel = {
   name: 'mini',
@@ -53,7 +53,7 @@ export function header(own: Partial<GgufHeader> = {}): GgufHeader {
 export const file: ModelFile = { header: header(), modifiedAt: Date.UTC(2026, 10, 1) };
 
 /** Test doubles around one script: what the endpoints are built on, and notes of what they asked for. */
-export function ollamaParts(script: Script = [], own: Partial<OllamaParts> = {}) {
+export function ollamaContext(script: Script = [], own: Partial<OllamaContext> = {}) {
   const kept: number[] = [];
   const { text, asked: askedText } = scriptedText(script, {
     state: () => ({ type: 'ready', model }),
@@ -62,7 +62,7 @@ export function ollamaParts(script: Script = [], own: Partial<OllamaParts> = {})
   const { chat, asked: askedChat } = scriptedChat(script, {
     render: async ({ memory }) => ({ by: 'adapter', prompt: '<p>', memory, stop: [], warnings: [] }),
   });
-  const parts: OllamaParts = {
+  const parts: OllamaContext = {
     ...dialectParts({ text, chat, modelName: () => 'koboldcpp/mini' }),
     modelFile: async () => file,
     ...own,
