@@ -86,7 +86,7 @@ export type GenerationEvent =
       /** Prompt tokens that did not fit and were dropped, if the request allows it. */
       readonly droppedTokens?: number;
       /** Native names of fields that the engine does not support. */
-      readonly unheeded?: readonly string[];
+      readonly ignored?: readonly string[];
       readonly miss?: CacheMiss;
       readonly origin?: PromptOrigin;
       readonly compaction?: Compaction;

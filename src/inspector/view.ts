@@ -175,8 +175,8 @@ function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]):
     if (event.type !== 'start') continue;
     if (event.droppedTokens)
       warnings.push({ source: 'event', text: `Tokens dropped from the prompt: ${event.droppedTokens}` });
-    if (event.unheeded?.length)
-      warnings.push({ source: 'event', text: `Not known to the engine: ${event.unheeded.join(', ')}` });
+    if (event.ignored?.length)
+      warnings.push({ source: 'event', text: `Not known to the engine: ${event.ignored.join(', ')}` });
   }
   return warnings.filter((one, index) => warnings.findIndex(({ text }) => text === one.text) === index);
 }

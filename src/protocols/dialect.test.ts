@@ -132,7 +132,7 @@ test.each([
 describe('withEngineNotices', () => {
   test('adds to the fields that are already named', () => {
     expect(
-      withEngineNotices({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, unheeded: ['top_a', 'mirostat'] }),
+      withEngineNotices({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, ignored: ['top_a', 'mirostat'] }),
     ).toEqual({
       'x-parley-ignored': 'user, top_a, mirostat',
       'x-parley-dropped-tokens': '3',
@@ -143,15 +143,15 @@ describe('withEngineNotices', () => {
   test('mergedEngineNotices: names each field once for several replies', () => {
     expect(
       mergedEngineNotices([
-        { droppedTokens: 1, unheeded: ['top_a'] },
-        { droppedTokens: 4, unheeded: ['top_a', 'tfs'] },
+        { droppedTokens: 1, ignored: ['top_a'] },
+        { droppedTokens: 4, ignored: ['top_a', 'tfs'] },
         {},
       ]),
     ).toEqual({
       droppedTokens: 4,
-      unheeded: ['top_a', 'tfs'],
+      ignored: ['top_a', 'tfs'],
     });
-    expect(mergedEngineNotices([])).toEqual({ droppedTokens: 0, unheeded: [] });
+    expect(mergedEngineNotices([])).toEqual({ droppedTokens: 0, ignored: [] });
   });
 });
 

@@ -145,26 +145,26 @@ export function withIgnored(headers: Headers, fields: readonly string[]): Header
 /** What an engine cannot do of a request; known when it starts. */
 export interface EngineNotices {
   readonly droppedTokens?: number;
-  readonly unheeded?: readonly string[];
+  readonly ignored?: readonly string[];
   readonly compaction?: Compaction | undefined;
 }
 
 export function withEngineNotices(
   headers: Headers,
-  { droppedTokens = 0, unheeded = [], compaction }: EngineNotices,
+  { droppedTokens = 0, ignored = [], compaction }: EngineNotices,
 ): Headers {
   const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
   const { summarised = 0, cleared = 0, fallback } = compaction ?? {};
   const other = fallback === undefined ? '' : ', compactmodel=failed';
   const shorter = compaction ? { 'x-parley-compacted': `messages=${summarised}, tool_results=${cleared}${other}` } : {};
-  return withIgnored({ ...headers, ...dropped, ...shorter }, unheeded);
+  return withIgnored({ ...headers, ...dropped, ...shorter }, ignored);
 }
 
 export function mergedEngineNotices(replies: readonly EngineNotices[]): EngineNotices {
   const compaction = replies.find((reply) => reply.compaction)?.compaction;
   return {
     droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
-    unheeded: [...new Set(replies.flatMap(({ unheeded = [] }) => unheeded))],
+    ignored: [...new Set(replies.flatMap(({ ignored = [] }) => ignored))],
     ...(compaction && { compaction }),
   };
 }

@@ -50,9 +50,9 @@ export async function chatHeaders(
   request: ChatRequest,
   chat: Pick<ChatService, 'thinksAnyway'>,
 ): Promise<Headers> {
-  const unheeded = (await chat.thinksAnyway(request)) ? thinkingOff : [];
+  const alsoIgnored = (await chat.thinksAnyway(request)) ? thinkingOff : [];
   const loosened = (await inSlices(loosenedTools(callableTools(request)))).map(loosenedText);
-  return { ...withIgnored({}, [...ignored, ...unheeded]), ...listHeader('x-parley-loosened', loosened) };
+  return { ...withIgnored({}, [...ignored, ...alsoIgnored]), ...listHeader('x-parley-loosened', loosened) };
 }
 
 /** Note on tools, for every dialect that has them. */

@@ -132,8 +132,8 @@ describe('chatBody: reasoning', () => {
 
   test('sends the effort if supported, otherwise reports it', () => {
     expect(thinking('high').fields.reasoning_effort).toBe('high');
-    expect(thinking('high', {}, 'tgi')).toMatchObject({ unheeded: ['reasoning_effort'] });
-    expect(thinking('high', {}, 'llama-server').unheeded).toEqual(['reasoning_effort']);
+    expect(thinking('high', {}, 'tgi')).toMatchObject({ ignored: ['reasoning_effort'] });
+    expect(thinking('high', {}, 'llama-server').ignored).toEqual(['reasoning_effort']);
   });
 
   test('is switched off by a template variable', () => {
@@ -148,13 +148,13 @@ describe('chatBody: reasoning', () => {
   test('has a token budget if supported', () => {
     const budget = { controls: controlsWith({ reasoning: { type: 'tokens', tokens: 50 } }) };
     expect(body(budget, 'parley').fields.thinking_budget_tokens).toBe(50);
-    expect(body(budget).unheeded).toEqual(['thinking_budget_tokens']);
+    expect(body(budget).ignored).toEqual(['thinking_budget_tokens']);
   });
 
   test('reports template variables if unsupported', () => {
     const told = { templateVariables: { style: 'short' } };
     expect(body(told).fields.chat_template_kwargs).toEqual({ style: 'short' });
-    expect(body(told, 'openai').unheeded).toEqual(['chat_template_kwargs']);
+    expect(body(told, 'openai').ignored).toEqual(['chat_template_kwargs']);
   });
 });
 
@@ -167,8 +167,8 @@ describe('chatBody: last assistant message', () => {
       add_generation_prompt: false,
     });
     expect(body({ conversation: begun }, 'parley').fields.continue_assistant_turn).toBe(true);
-    expect(body({ conversation: begun }, 'openai').unheeded).toEqual(['continue_assistant_turn']);
-    expect(body({}, 'openai').unheeded).toEqual([]);
+    expect(body({ conversation: begun }, 'openai').ignored).toEqual(['continue_assistant_turn']);
+    expect(body({}, 'openai').ignored).toEqual([]);
   });
 
   test('is not continued on request', () => {
@@ -208,7 +208,7 @@ describe('completionBody', () => {
   test('has a token budget for reasoning', () => {
     expect(plain({ reasoning: { type: 'share', share: 0.5 } }, 'parley').fields.thinking_budget_tokens).toBe(8);
     expect(plain({ reasoning: { type: 'tokens', tokens: 3 } }, 'parley').fields.thinking_budget_tokens).toBe(3);
-    expect(plain({ reasoning: { type: 'tokens', tokens: 3 } }).unheeded).toEqual(['thinking_budget_tokens']);
+    expect(plain({ reasoning: { type: 'tokens', tokens: 3 } }).ignored).toEqual(['thinking_budget_tokens']);
   });
 
   test('has logprobs as a number', () => {
@@ -237,10 +237,10 @@ describe('controlsBody: samplers', () => {
   test.each(allKinds)(
     '%s gets the default fields, and none is unsupported, without controls in the request',
     (kind) => {
-      const { fields, unheeded } = bodyFor(kind);
+      const { fields, ignored } = bodyFor(kind);
       expect(fields).toMatchObject({ max_tokens: 2048, temperature: 0.7, top_p: 0.9 });
       expect(fields).not.toHaveProperty('stop');
-      expect(unheeded).toEqual([]);
+      expect(ignored).toEqual([]);
     },
   );
 
@@ -257,15 +257,15 @@ describe('controlsBody: samplers', () => {
 
   test('unsupported ones are reported by their native names', () => {
     const sampling = { typical: 0.9, smoothingFactor: 0.3, minP: 0.05, mirostat: 2, dryMultiplier: 0.8 };
-    expect(bodyFor('vllm', {}, sampling).unheeded).toEqual([
+    expect(bodyFor('vllm', {}, sampling).ignored).toEqual([
       'smoothing_factor',
       'typical',
       'dry_multiplier',
       'mirostat',
     ]);
-    expect(bodyFor('openai', {}, sampling).unheeded).toContain('min_p');
-    expect(bodyFor('llama-server', {}, sampling).unheeded).toEqual(['smoothing_factor']);
-    expect(bodyFor('parley', {}, sampling).unheeded).toEqual([]);
+    expect(bodyFor('openai', {}, sampling).ignored).toContain('min_p');
+    expect(bodyFor('llama-server', {}, sampling).ignored).toEqual(['smoothing_factor']);
+    expect(bodyFor('parley', {}, sampling).ignored).toEqual([]);
   });
 
   test('each requested one is sent or reported, for any kind', () => {
@@ -277,10 +277,10 @@ describe('controlsBody: samplers', () => {
         fc.integer({ min: -3, max: 60 }),
         (kind, name, value) => {
           const sampling = { [name]: value / 10 };
-          const { fields, unheeded } = bodyFor(kind, {}, sampling);
+          const { fields, ignored } = bodyFor(kind, {}, sampling);
           const known = kinds[kind].samplers[name];
           if (known === undefined) expect(fields).not.toHaveProperty(samplingFields[name].wire[0]);
-          else expect(unheeded).not.toContain(samplingFields[name].wire[0]);
+          else expect(ignored).not.toContain(samplingFields[name].wire[0]);
         },
       ),
     );
@@ -288,8 +288,8 @@ describe('controlsBody: samplers', () => {
 
   test('parameters of a disabled sampler are not reported', () => {
     const parts = { xtcThreshold: 0.1, dryBase: 2, mirostatTau: 3, adaptiveDecay: 0.5, smoothingCurve: 2 };
-    expect(bodyFor('openai', {}, parts).unheeded).toEqual([]);
-    expect(bodyFor('openai', {}, { ...parts, xtcProbability: 0.5 }).unheeded).toEqual([
+    expect(bodyFor('openai', {}, parts).ignored).toEqual([]);
+    expect(bodyFor('openai', {}, { ...parts, xtcProbability: 0.5 }).ignored).toEqual([
       'xtc_threshold',
       'xtc_probability',
     ]);
@@ -297,7 +297,7 @@ describe('controlsBody: samplers', () => {
 
   test('disabled samplers are not reported', () => {
     const off = { topK: 0, minP: 0, typical: 1, tailFree: 1.5, topA: -1, nSigma: -1, adaptiveTarget: -1, seed: 0 };
-    for (const kind of allKinds) expect(bodyFor(kind, {}, off).unheeded).toEqual([]);
+    for (const kind of allKinds) expect(bodyFor(kind, {}, off).ignored).toEqual([]);
     expect(bodyFor('vllm', {}, off).fields.top_k).toBe(-1);
     expect(bodyFor('llama-server', {}, off).fields.top_k).toBe(0);
   });
@@ -349,15 +349,15 @@ describe('controlsBody: other controls', () => {
   test.each(cases)('%s is sent under the name of each kind, or reported as unsupported', (field, changes, sent) => {
     for (const [kind, fields] of Object.entries(sent) as [RemoteKind, object][]) {
       expect(bodyFor(kind, changes).fields).toMatchObject(fields);
-      expect(bodyFor(kind, changes).unheeded).toEqual([]);
+      expect(bodyFor(kind, changes).ignored).toEqual([]);
     }
-    expect(bodyFor('tgi', changes).unheeded).toEqual([field]);
+    expect(bodyFor('tgi', changes).ignored).toEqual([field]);
   });
 
   test('sampler order is sent as numbers', () => {
     const order = [...defaultSampling.order].reverse();
     expect(bodyFor('parley', {}, { order }).fields.sampler_order).toEqual([5, 2, 4, 3, 1, 0, 6]);
-    expect(bodyFor('vllm', {}, { order }).unheeded).toEqual(['sampler_order']);
+    expect(bodyFor('vllm', {}, { order }).ignored).toEqual(['sampler_order']);
   });
 
   test('DRY sequence breakers are sent with DRY', () => {

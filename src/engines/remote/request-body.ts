@@ -146,7 +146,7 @@ function truncation(request: GenerationRequest, { kind, contextSize }: Completio
 export interface ControlsBody {
   readonly fields: WireBody;
   /** Controls that the backend does not support, by their names in the native API. */
-  readonly unheeded: readonly string[];
+  readonly ignored: readonly string[];
 }
 
 interface ControlFacts {
@@ -248,26 +248,26 @@ export function controlsBody(
       ...Object.assign({}, ...asked.map(({ fields }) => fields)),
       ...grammarBody(controls, facts),
     },
-    unheeded: [...samplers.unheeded, ...asked.filter(({ fields }) => !fields).map(({ name }) => name)],
+    ignored: [...samplers.ignored, ...asked.filter(({ fields }) => !fields).map(({ name }) => name)],
   };
 }
 
 function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlFacts): ControlsBody {
   const { samplers, native } = kinds[kind];
   const fields: Record<string, unknown> = {};
-  const unheeded: string[] = [];
+  const ignored: string[] = [];
   for (const name of samplingNames) {
     const { wire, alwaysSent }: SamplingField = samplingFields[name];
     const known = samplers[name];
     const requested = isRequested(name, sampling);
     if (known === undefined) {
-      if (requested) unheeded.push(wire[0]);
+      if (requested) ignored.push(wire[0]);
     } else if (native || requested || alwaysSent) fields[known] = sampling[name];
   }
   // A seed per request is slow on some backends; Parley and KoboldCpp draw one anyway.
   if (native) fields.seed = seed;
   if ((kind === 'vllm' || kind === 'sglang') && sampling.topK <= 0) fields.top_k = -1;
-  return { fields, unheeded };
+  return { fields, ignored };
 }
 
 /** Rejected rather than ignored: clients would parse the reply as if it matched. */

@@ -270,7 +270,7 @@ describe('RemoteText: reply', () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
     const { engine } = await ready(one);
     const [start] = await told(chat(engine, { controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) }));
-    expect(start).toMatchObject({ type: 'start', unheeded: ['typical', 'mirostat'], seed: -1 });
+    expect(start).toMatchObject({ type: 'start', ignored: ['typical', 'mirostat'], seed: -1 });
   });
 
   test('fields that its address passes on are sent as they are, and are not unsupported', async () => {
@@ -283,7 +283,7 @@ describe('RemoteText: reply', () => {
     };
     const request = chatRequest({ controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) });
     const [start] = await told(run((sink) => engine.chat(request, 7, { ...sink, sent })));
-    expect(start).toMatchObject({ type: 'start', unheeded: ['typical'] });
+    expect(start).toMatchObject({ type: 'start', ignored: ['typical'] });
     expect(passed).toEqual(['mirostat', 'guided_regex']);
     expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({ mirostat: 2, guided_regex: 'a+', stream: true });
     expect(one.asked('/v1/chat/completions')[0]?.body).not.toHaveProperty('other');
@@ -300,7 +300,7 @@ describe('RemoteText: reply', () => {
     });
     const { engine } = await ready(one);
     const [start] = await told(chat(engine));
-    expect(start).toMatchObject({ unheeded: ['user', 'seed'], droppedTokens: 12, seed: 7 });
+    expect(start).toMatchObject({ ignored: ['user', 'seed'], droppedTokens: 12, seed: 7 });
   });
 
   test('its progress in the prompt is told; the start event has the length only for those who ask', async () => {
@@ -327,7 +327,7 @@ describe('RemoteText: reply', () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
     const { engine } = await ready(one);
     const [start] = await told(chat(engine, { controls: { ...controlsWith({}), reportsProgress: true } }));
-    expect(start).toMatchObject({ unheeded: ['return_progress'] });
+    expect(start).toMatchObject({ ignored: ['return_progress'] });
     expect(one.asked('/v1/chat/completions')[0]?.body).not.toHaveProperty('return_progress');
   });
 
@@ -340,9 +340,9 @@ describe('RemoteText: reply', () => {
       },
     });
     const { engine } = await ready(one);
-    expect((await told(chat(engine)))[0]).toMatchObject({ unheeded: ['user'] });
+    expect((await told(chat(engine)))[0]).toMatchObject({ ignored: ['user'] });
     const [start] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, reportsProgress: true })));
-    expect(start).toMatchObject({ unheeded: ['user', 'return_progress'] });
+    expect(start).toMatchObject({ ignored: ['user', 'return_progress'] });
   });
 
   test('reads a response without streaming', async () => {

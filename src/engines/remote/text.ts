@@ -195,7 +195,7 @@ class Attempt {
   #started = false;
   /** With its first output, after which no other backend may take over. */
   #begun = false;
-  #unheeded: readonly string[] = [];
+  #ignored: readonly string[] = [];
   #droppedTokens = 0;
 
   constructor(
@@ -230,10 +230,10 @@ class Attempt {
   async #stream(stop: AbortSignal, opened: (backpressure: Backpressure) => void): Promise<void> {
     const { id, contextSize } = this.assignment.model;
     const { kind, connection, cut, address } = this.#backend;
-    const { fields, unheeded } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
+    const { fields, ignored } = this.work.body({ kind, host: this.#host, seed: this.work.seed, contextSize });
     const passed = passedFields({ model: id, ...fields }, this.sink.sent, address.pass);
-    const left = unheeded.filter((name) => !Object.hasOwn(passed, name));
-    this.#unheeded = left;
+    const left = ignored.filter((name) => !Object.hasOwn(passed, name));
+    this.#ignored = left;
     const event = (data: string): void => {
       this.#send(this.#reply.read(data));
       if (this.#reply.isPastLimit) throw pastLimit;
@@ -241,8 +241,8 @@ class Attempt {
     const parser = new SseParser({ event }, maxEventCharacters);
     const sink = {
       head: (headers: IncomingHttpHeaders, backpressure: Backpressure) => {
-        const ignored = headers['x-parley-ignored'];
-        if (typeof ignored === 'string') this.#unheeded = [...left, ...ignored.split(', ').filter(this.#wasAsked)];
+        const sent = headers['x-parley-ignored'];
+        if (typeof sent === 'string') this.#ignored = [...left, ...sent.split(', ').filter(this.#wasAsked)];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
         opened(backpressure);
       },
@@ -302,7 +302,7 @@ class Attempt {
       maxTokens: controls.maxTokens,
       seed: knowsSeed ? seed : -1,
       ...(this.#droppedTokens > 0 ? { droppedTokens: this.#droppedTokens } : {}),
-      ...(this.#unheeded.length > 0 ? { unheeded: [...new Set(this.#unheeded)] } : {}),
+      ...(this.#ignored.length > 0 ? { ignored: [...new Set(this.#ignored)] } : {}),
     });
   }
 }
