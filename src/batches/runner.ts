@@ -241,8 +241,7 @@ export class BatchRun {
     const { output, errors } = planned.planned ?? { output: '', errors: '' };
     const hasOutput = keepsFiles && counts.succeeded > 0;
     const hasErrors = keepsFiles && counts.failed + missing > 0;
-    const expiresAt = outputSeconds === undefined ? {} : { expiresAt: this.#seconds() + outputSeconds };
-    const file = { purpose: 'batch_output', mime: 'application/jsonl', ...expiresAt } as const;
+    const file = { purpose: 'batch_output', mime: 'application/jsonl', expiresAfter: outputSeconds } as const;
     const { signal } = new AbortController();
     if (hasOutput) {
       const lines = fileLines(id, store.replies(id), 'output');

@@ -18,7 +18,8 @@ export interface NewStoredFile extends Pick<StoredFile, 'name' | 'purpose'> {
   /** One of `newId`; adding it again replaces the file. */
   readonly id?: string;
   readonly mime?: string;
-  readonly expiresAt?: number;
+  /** Seconds from its creation to its end; undefined for none. */
+  readonly expiresAfter?: number | undefined;
 }
 
 /** The files of one owner. */

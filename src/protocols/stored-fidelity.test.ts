@@ -56,7 +56,10 @@ function world() {
     add: () => expect.fail('files of forms are moved'),
     move: async (file, path) => {
       asked.push({ file, content: readFileSync(path, 'utf8') });
-      return { ...stored('file-d', file.purpose), ...(file.expiresAt !== undefined && { expiresAt: file.expiresAt }) };
+      return {
+        ...stored('file-d', file.purpose),
+        ...(file.expiresAfter !== undefined && { expiresAt: 1000 + file.expiresAfter }),
+      };
     },
     newId: () => 'file-d',
     path: () => expect.fail('no content is read'),
@@ -178,7 +181,7 @@ proveOpenai(
   {
     file: { send: { file: 'More' }, asks: { content: 'More' }, refuses: [{ file: '' }, { file: undefined }] },
     purpose: { send: { purpose: 'vision' }, asks: { file: { purpose: 'vision' } }, refuses: [{ purpose: 'fun' }] },
-    expires_after: lifetime('expires_after', { file: { expiresAt: 5000 + 3600 } }),
+    expires_after: lifetime('expires_after', { file: { expiresAfter: 3600 } }),
   },
 );
 proveOpenai(
@@ -252,7 +255,7 @@ proveMessages(
     file: { send: { file: 'More' }, asks: { content: 'More' }, refuses: [{ file: '' }, { file: undefined }] },
     expires_in_seconds: {
       send: { expires_in_seconds: 3600 },
-      asks: { file: { expiresAt: 5000 + 3600 } },
+      asks: { file: { expiresAfter: 3600 } },
       refuses: [{ expires_in_seconds: 1 }],
     },
   },

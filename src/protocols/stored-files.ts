@@ -15,8 +15,6 @@ export interface FileServices {
   /** Of forms with a file. */
   readonly fileForm: FormOptions;
   readonly partForm: FormOptions;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 export const filesPath = '/v1/files';

@@ -132,7 +132,6 @@ export function fileServices(
     ...stored,
     fileForm: { ...form, bytes: filelimit * 2 ** 20 + fieldBytes },
     partForm: { ...form, bytes: partBytes + fieldBytes },
-    now: () => Date.now(),
   };
 }
 

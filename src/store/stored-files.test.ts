@@ -141,9 +141,9 @@ test('StoredFiles: a moved file is no longer where it was', async () => {
 test('StoredFiles: an expired file is gone, also for the list, and its collections are told', async () => {
   const forgotten: string[] = [];
   const { files, clock, folder } = library({ forgotten: async (id) => void forgotten.push(id) });
-  const expiresAt = 1_790_000_100;
-  const first = await files.add({ name: 'a', purpose: 'batch', expiresAt }, chunks('a'), signal);
-  const second = await files.add({ name: 'b', purpose: 'batch', expiresAt }, chunks('b'), signal);
+  const expiresAfter = 100;
+  const first = await files.add({ name: 'a', purpose: 'batch', expiresAfter }, chunks('a'), signal);
+  const second = await files.add({ name: 'b', purpose: 'batch', expiresAfter }, chunks('b'), signal);
   clock.now += 99_000;
   expect(await files.get(first.id)).toEqual(first);
   clock.now += 1000;
@@ -151,6 +151,16 @@ test('StoredFiles: an expired file is gone, also for the list, and its collectio
   expect(await files.list()).toEqual([]);
   expect(readdirSync(folder)).toEqual(['owner.json']);
   expect(forgotten).toEqual([first.id, second.id]);
+});
+
+test('StoredFiles: the lifetime of a file begins with its creation, however long its content takes', async () => {
+  const { files, clock } = library({});
+  async function* slowly() {
+    yield Buffer.from('a');
+    clock.now += 5000;
+  }
+  const { createdAt, expiresAt } = await files.add({ name: 'a', purpose: 'batch', expiresAfter: 60 }, slowly(), signal);
+  expect([createdAt, expiresAt]).toEqual([1_790_000_005, 1_790_000_065]);
 });
 
 test('StoredFiles: sees what another server stores and deletes in the same folder', async () => {

@@ -175,9 +175,9 @@ export class StoredFiles implements FileLibrary {
   #keep(id: string, file: Omit<NewStoredFile, 'id'>, part: string, bytes: number): Promise<StoredFile> {
     return this.#mutex.run(async () => {
       if (isLimited(file)) await this.refuseBeyond(bytes);
-      const { name, purpose, mime = mimeOf(name), expiresAt } = file;
+      const { name, purpose, mime = mimeOf(name), expiresAfter } = file;
       const createdAt = Math.floor(this.#options.now() / 1000);
-      const expiry = expiresAt !== undefined && { expiresAt };
+      const expiry = expiresAfter !== undefined && { expiresAt: createdAt + expiresAfter };
       const stored: StoredFile = { id, name, mime, purpose, bytes, createdAt, ...expiry };
       await rename(part, this.#contentPath(id));
       try {

@@ -96,9 +96,8 @@ export class Uploads implements UploadLibrary {
       const paths = parts.map((part) => this.#partPath(id, part));
       if (md5 !== undefined && (await md5Of(paths, signal)) !== md5.toLowerCase())
         throw wrong('md5', 'the checksum of the whole file');
-      const { name, purpose, mime, fileSeconds } = head;
-      const expiresAt = fileSeconds === undefined ? {} : { expiresAt: this.#seconds() + fileSeconds };
-      const file = await files.add({ name, purpose, mime, ...expiresAt }, contentOf(paths), signal);
+      const { name, purpose, mime, fileSeconds: expiresAfter } = head;
+      const file = await files.add({ name, purpose, mime, expiresAfter }, contentOf(paths), signal);
       return this.#end({ ...head, status: 'completed', file: file.id });
     });
   }

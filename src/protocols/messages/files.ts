@@ -65,10 +65,9 @@ export function messagesFileEndpoints(services: FileServices) {
 
 async function create(call: Call, services: FileServices): Promise<Reply> {
   const fields = call.form ? bodyOfForm(call.form) : {};
-  const { expires_in_seconds: seconds } = f.readFields(createFields, fields);
+  const { expires_in_seconds: expiresAfter } = f.readFields(createFields, fields);
   const { path, ...file } = sentFile(call, 'file');
-  const expiresAt = seconds === undefined ? {} : { expiresAt: Math.floor(services.now() / 1000) + seconds };
-  const stored = await filesOf(call, services).move({ ...file, purpose: 'user_data', ...expiresAt }, path);
+  const stored = await filesOf(call, services).move({ ...file, purpose: 'user_data', expiresAfter }, path);
   return json(fileObject(stored), 200, ignoredHeader(createFields, fields));
 }
 

@@ -126,9 +126,8 @@ async function create(call: Call, services: FileServices): Promise<Reply> {
   const { path, ...file } = sentFile(call, 'file');
   const fields = call.form ? bodyOfForm(call.form) : {};
   const { purpose, expires_after: seconds } = f.readFields(uploadFileFields, fields);
-  const lifetime = lifetimeOf(purpose, seconds);
-  const expiry = lifetime === undefined ? {} : { expiresAt: Math.floor(services.now() / 1000) + lifetime };
-  const stored = await filesOf(call, services).move({ ...file, purpose, ...expiry }, path);
+  const expiresAfter = lifetimeOf(purpose, seconds);
+  const stored = await filesOf(call, services).move({ ...file, purpose, expiresAfter }, path);
   return json(fileObject(stored), 200, ignoredHeader(uploadFileFields, fields));
 }
 
