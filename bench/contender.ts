@@ -23,7 +23,7 @@ export interface Shape {
   readonly context?: number;
   readonly parallel?: number;
   readonly batch?: number;
-  /** All on the graphics card; on the processor otherwise. */
+  /** All on the GPU; on the processor otherwise. */
   readonly gpu?: boolean;
 }
 

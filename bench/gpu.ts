@@ -60,7 +60,7 @@ const contextTokens = 4096;
 const promptWords = 40;
 const longPromptTokens = 3432;
 
-/** Both servers with all layers on a graphics card, in turn: where computing is cheap, choosing and sending show. */
+/** Both servers with all layers on a GPU, in turn: where computing is cheap, choosing and sending show. */
 export async function gpuBench(options: BenchOptions): Promise<Row[]> {
   if (options.model !== undefined) {
     return measureCase(options, options.model, { name: 'the model', weights: {}, loads: cases[1]?.loads ?? [] });

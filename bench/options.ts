@@ -19,7 +19,7 @@ export interface BenchOptions {
   readonly model: string | undefined;
   /** The CPU build that Parley is to use beside a peer that was built for it; the best one when it is left out. */
   readonly cpuBuild: string | undefined;
-  /** The servers side by side have all layers on a card. */
+  /** The servers side by side have all layers on a GPU. */
   readonly gpu: boolean;
   /** Another server to measure beside Parley: one that runs, or the command that starts it. */
   readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };

@@ -7,7 +7,7 @@ export interface ServerProcess {
   readonly port: number;
   /** Which build of the library's processor code it chose, by its own word. */
   readonly cpuBuild: string;
-  /** How many layers of the model lie on a graphics card. */
+  /** How many layers of the model lie on a GPU. */
   readonly gpuLayers: number;
   /** The process of the text engine. */
   worker(): number;

@@ -46,7 +46,7 @@ function modelOf(description) {
     layers: 1,
     gpuLayers: 0,
     devices: [],
-    cards: [],
+    gpus: [],
     cpuVariant: 'none',
     inputs: { image: false, audio: false },
     notes: [],

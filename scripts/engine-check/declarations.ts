@@ -5,7 +5,7 @@ import { cacheTypes } from '../../src/engines/llama/model-shape.ts';
 import { contextTypes, stateFlags } from '../../src/engines/llama/worker/memory/context.ts';
 import { plainLayout } from '../../src/engines/llama/worker/native/structs.ts';
 import {
-  cardTypes,
+  gpuTypes,
   loadModes,
   overrideLayout,
   overrideTags,
@@ -53,7 +53,7 @@ export function ownDeclarations(root: URL): HeaderFacts {
       ...prefixed('LLAMA_KV_OVERRIDE_TYPE_', overrideTags),
       ...prefixed('LLAMA_POOLING_TYPE_', Object.fromEntries(poolings.map((name, index) => [name, index]))),
       ...prefixed('GGML_TYPE_', Object.fromEntries(Object.entries(cacheTypes).map(([name, { id }]) => [name, id]))),
-      ...prefixed('GGML_BACKEND_DEVICE_TYPE_', cardTypes),
+      ...prefixed('GGML_BACKEND_DEVICE_TYPE_', gpuTypes),
       LLAMA_FLASH_ATTN_TYPE_AUTO: -1,
       LLAMA_FLASH_ATTN_TYPE_DISABLED: 0,
     },

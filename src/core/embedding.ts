@@ -1,5 +1,5 @@
-import type { CardUse } from './card-memory.ts';
 import type { EngineSource } from './engine-source.ts';
+import type { GpuUse } from './gpu-memory.ts';
 import type { SentFields } from './sent-fields.ts';
 import type { Ticket } from './ticket.ts';
 
@@ -50,8 +50,8 @@ export interface EmbeddingFacts {
   readonly architecture: string;
   readonly parameters: number;
   readonly sizeBytes: number;
-  /** The cards that it uses, right after it was loaded. */
-  readonly cards?: readonly CardUse[];
+  /** The GPUs that it uses, right after it was loaded. */
+  readonly gpus?: readonly GpuUse[];
 }
 
 export interface EmbeddingService

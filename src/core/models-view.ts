@@ -1,5 +1,5 @@
-import type { CardUse } from './card-memory.ts';
 import type { SourceState } from './engine-source.ts';
+import type { GpuUse } from './gpu-memory.ts';
 import type { ModelDownloads } from './model-downloads.ts';
 import type { TextModel } from './text-service.ts';
 
@@ -176,8 +176,8 @@ export interface ModelMemory {
   load(kind: string, name: string): Promise<void>;
   /** Resolves when it is unloaded; running requests finish first. */
   unload(kind: string, name: string): Promise<void>;
-  /** The cards that loaded models use. */
-  cards?(): Promise<readonly CardUse[]>;
+  /** The GPUs that loaded models use. */
+  gpus?(): Promise<readonly GpuUse[]>;
 }
 
 /** What the header of a model file says. */
@@ -238,7 +238,7 @@ export interface HubPage {
   readonly next: string | undefined;
 }
 
-/** Where a model would run: all of it on graphics cards, a part of it, all in main memory, or nowhere. */
+/** Where a model would run: all of it on GPUs, a part of it, all in main memory, or nowhere. */
 export const fits = ['card', 'part', 'processor', 'no'] as const;
 /** How fast replies are written, roughly: above 40, 12 and 4 tokens a second, or below. */
 export const speeds = ['fast', 'good', 'slow', 'very slow'] as const;
@@ -251,9 +251,9 @@ export interface HubFileChoice {
   readonly bytes: number;
   readonly parts: number;
   readonly fit: (typeof fits)[number] | null;
-  /** Memory with the context, on cards and in main memory together. */
+  /** Memory with the context, on GPUs and in main memory together. */
   readonly memoryBytes: number | null;
-  /** Layers that fit on cards. The output layer counts as one, also in `layers`. */
+  /** Layers that fit on GPUs. The output layer counts as one, also in `layers`. */
   readonly cardLayers: number | null;
   readonly layers: number | null;
   readonly speed: (typeof speeds)[number] | null;
@@ -302,7 +302,7 @@ export interface Recommendation {
 export interface Recommendations {
   /** When the list was made. */
   readonly date: string;
-  /** Of the graphics cards, or of the machine where it has none. */
+  /** Of the GPUs, or of the machine where it has none. */
   readonly memoryBytes: number;
   readonly models: readonly Recommendation[];
 }

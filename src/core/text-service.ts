@@ -36,8 +36,8 @@ export interface TextModel {
   readonly fillMarks?: FillMarks | undefined;
   /** Media that the loaded projector accepts. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
-  /** All layers, the output layer included, and how many of them are on graphics cards. */
-  readonly layers?: { readonly all: number; readonly onCards: number } | undefined;
+  /** All layers, the output layer included, and how many of them are on GPUs. */
+  readonly layers?: { readonly all: number; readonly onGpus: number } | undefined;
 }
 
 export type TextState =

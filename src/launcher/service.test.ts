@@ -32,17 +32,17 @@ test('fitOf: more context and more concurrent requests need more memory', () => 
   expect(need({ sequences: 4 })).toBeGreaterThan(need({}));
 });
 
-test('fitOf: layers that fit on graphics cards need no main memory', () => {
-  const card = (free: number) => ({ description: 'a card', freeBytes: free * gigabyte });
+test('fitOf: layers that fit on GPUs need no main memory', () => {
+  const gpu = (free: number) => ({ description: 'a card', freeBytes: free * gigabyte });
   expect(fitOf(shape, wish, gigabyte)).not.toHaveProperty('cards');
-  expect(fitOf(shape, wish, gigabyte, [card(24)])).toMatchObject({
+  expect(fitOf(shape, wish, gigabyte, [gpu(24)])).toMatchObject({
     verdict: 'fits',
     cards: { layers: 33, of: 33, names: 'a card', freeBytes: 24 * gigabyte },
   });
   const { needBytes } = fitOf(shape, wish, gigabyte);
-  const half = fitOf(shape, wish, needBytes * 0.6, [card(3), card(1)]);
+  const half = fitOf(shape, wish, needBytes * 0.6, [gpu(3), gpu(1)]);
   expect(half.cards?.layers).toBeGreaterThan(10);
   expect(half.cards?.layers).toBeLessThan(20);
   expect(half).toMatchObject({ verdict: 'tight', cards: { names: 'a card, a card' } });
-  expect(fitOf(shape, wish, needBytes / 4, [card(3)]).verdict).toBe('large');
+  expect(fitOf(shape, wish, needBytes / 4, [gpu(3)]).verdict).toBe('large');
 });

@@ -5,7 +5,7 @@ import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-fil
 import { engineKinds, enginePrograms, programName } from '../config/engine.ts';
 import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
-import type { CardMemory } from '../core/card-memory.ts';
+import type { GpuMemory } from '../core/gpu-memory.ts';
 import type { Product } from '../core/product.ts';
 import { contextSizeFor, readModelFile } from '../engines/llama/load-options.ts';
 import { layersThatFit, memoryNeed } from '../engines/llama/memory-fit.ts';
@@ -31,8 +31,8 @@ interface LauncherDeps {
   readonly exists: (path: string) => boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly availableBytes: () => number;
-  /** Graphics cards that an installed build can use. */
-  readonly cards?: () => Promise<readonly Pick<CardMemory, 'description' | 'freeBytes'>[]>;
+  /** GPUs that an installed build can use. */
+  readonly gpus?: () => Promise<readonly Pick<GpuMemory, 'description' | 'freeBytes'>[]>;
   /** Programs that are known to work as engines: their configs, where to get them, and whether they are installed. */
   readonly recipes?: () => readonly object[];
   readonly quit: () => void;
@@ -94,8 +94,8 @@ export class LauncherService {
       contextSizeGiven: contextSize > 0 && contextSize !== defaultSettings.contextsize,
       sequences,
     };
-    const cards = (await this.deps.cards?.()) ?? [];
-    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.deps.availableBytes(), cards) };
+    const gpus = (await this.deps.gpus?.()) ?? [];
+    return { ...facts, layers: shape.layers, fit: fitOf(shape, options, this.deps.availableBytes(), gpus) };
   }
 
   async load(path: string): Promise<Problems | object> {
@@ -200,13 +200,13 @@ const comfortable = 0.9;
 
 /**
  * Whether a model fits into free memory: `fits` with a reserve, `tight` without, `large` not at all. Layers that fit on graphics
- * cards, as they are placed without flags, need no main memory.
+ * GPUs, as they are placed without flags, need no main memory.
  */
 export function fitOf(
   shape: ModelShape,
   options: { readonly contextSize: number; readonly contextSizeGiven: boolean; readonly sequences: number },
   availableBytes: number,
-  cards: readonly Pick<CardMemory, 'description' | 'freeBytes'>[] = [],
+  gpus: readonly Pick<GpuMemory, 'description' | 'freeBytes'>[] = [],
 ) {
   const { trainedContext } = shape;
   const contextSize = trainedContext > 0 ? contextSizeFor(options, trainedContext) : options.contextSize;
@@ -223,14 +223,14 @@ export function fitOf(
     cacheBytes,
     fixedBytes: computeBytes,
     layers: shape.layers,
-    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    freeBytes: gpus.map(({ freeBytes }) => freeBytes),
     marginBytes: defaultSettings.autofitpadding * 2 ** 20,
     split: [],
   });
   const rest = needBytes * (1 - layers / (shape.layers + 1));
   const verdict = rest <= availableBytes * comfortable ? 'fits' : rest <= availableBytes ? 'tight' : 'large';
-  const names = cards.map(({ description }) => description).join(', ');
-  const freeBytes = cards.reduce((sum, card) => sum + card.freeBytes, 0);
-  const onCards = cards.length > 0 ? { layers, of: shape.layers + 1, names, freeBytes } : undefined;
-  return { needBytes, availableBytes, verdict, contextSize, ...(onCards && { cards: onCards }) };
+  const names = gpus.map(({ description }) => description).join(', ');
+  const freeBytes = gpus.reduce((sum, gpu) => sum + gpu.freeBytes, 0);
+  const onGpus = gpus.length > 0 ? { layers, of: shape.layers + 1, names, freeBytes } : undefined;
+  return { needBytes, availableBytes, verdict, contextSize, ...(onGpus && { cards: onGpus }) };
 }

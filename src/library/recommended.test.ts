@@ -4,8 +4,8 @@ import { recommendedEntries, recommendedFor } from './recommended.ts';
 import { chosenVariant, variantsOf } from './variants.ts';
 
 const gib = 1024 ** 3;
-const named = (cards: number, machine: number) => {
-  const models = recommendedFor({ cardBytes: cards * gib, machineBytes: machine * gib });
+const named = (gpus: number, machine: number) => {
+  const models = recommendedFor({ gpuBytes: gpus * gib, machineBytes: machine * gib });
   return Object.fromEntries(
     models.map(({ purpose, name, model, search, pack }) => [purpose, model ?? search ?? pack ?? name]),
   );
@@ -21,11 +21,11 @@ describe('recommendedFor', () => {
     [16, 8, 'unsloth/gemma-4-12B-it-qat-GGUF:UD-Q4_K_XL'],
     [24, 8, 'unsloth/gemma-4-31B-it-qat-GGUF:UD-Q4_K_XL'],
     [48, 8, 'unsloth/Qwen3.6-35B-A3B-GGUF:Q8_0'],
-  ])('cards of %d GB, machine of %d GB: %s for chats', (cards, machine, model) => {
-    expect(named(cards, machine).chat).toBe(model);
+  ])('GPUs of %d GB, machine of %d GB: %s for chats', (gpus, machine, model) => {
+    expect(named(gpus, machine).chat).toBe(model);
   });
 
-  test('main memory without a card gets mixtures instead of large dense models', () => {
+  test('main memory without a GPU gets mixtures instead of large dense models', () => {
     expect(named(0, 64)).toMatchObject({
       chat: 'unsloth/Qwen3.6-35B-A3B-GGUF:Q8_0',
       code: 'unsloth/Qwen3.6-35B-A3B-GGUF:Q8_0',
@@ -34,7 +34,7 @@ describe('recommendedFor', () => {
   });
 
   test('each purpose has one model on a computer of 8 GB, none more than once, and a small computer has some', () => {
-    const models = recommendedFor({ cardBytes: 8 * gib, machineBytes: 16 * gib });
+    const models = recommendedFor({ gpuBytes: 8 * gib, machineBytes: 16 * gib });
     expect(models.map(({ purpose }) => purpose)).toEqual([
       ...['chat', 'code', 'stories', 'vision', 'embeddings', 'pictures', 'speech'],
     ]);

@@ -5,7 +5,7 @@ export const recommendedDate = '2026-10';
 
 /** A recommendation, and the memory that it needs. */
 interface RecommendedEntry extends Recommendation {
-  /** Gigabytes of the class: on cards, or of the machine where it has none. */
+  /** Gigabytes of the class: on GPUs, or of the machine where it has none. */
   readonly memory: 1 | 2 | 4 | 8 | 16 | 24 | 48;
   /** `general.architecture` of the file; null where the text engine does not load it. */
   readonly architecture: string | null;
@@ -240,8 +240,8 @@ export const recommendedEntries: readonly RecommendedEntry[] = [
 ];
 
 interface ComputerMemory {
-  /** Of all graphics cards together. */
-  readonly cardBytes: number;
+  /** Of all GPUs together. */
+  readonly gpuBytes: number;
   /** Of the machine. */
   readonly machineBytes: number;
 }
@@ -252,13 +252,13 @@ const machineShare = 0.75;
 const maxProcessorClass = 8;
 
 /** For each purpose the largest model that runs well here. */
-export function recommendedFor({ cardBytes, machineBytes }: ComputerMemory): readonly Recommendation[] {
+export function recommendedFor({ gpuBytes, machineBytes }: ComputerMemory): readonly Recommendation[] {
   const shared = machineBytes * machineShare;
   const runs = ({ memory, mixture }: RecommendedEntry): boolean => {
-    // A card of 8 GB has at least 8e9 bytes for programs.
+    // A GPU of 8 GB has at least 8e9 bytes for programs.
     const need = memory * 1e9;
-    if (mixture) return need <= cardBytes + shared;
-    return need <= cardBytes || (need <= shared && memory <= maxProcessorClass);
+    if (mixture) return need <= gpuBytes + shared;
+    return need <= gpuBytes || (need <= shared && memory <= maxProcessorClass);
   };
   const best = new Map<Purpose, RecommendedEntry>();
   for (const entry of recommendedEntries.filter(runs)) {

@@ -127,7 +127,7 @@ export function noVariant(
   );
 }
 
-/** Best first. F32 is twice as large and no better; BF16 is slow on older cards. */
+/** Best first. F32 is twice as large and no better; BF16 is slow on older GPUs. */
 const projectorTypes = ['F16', 'BF16', 'Q8_0', 'F32'];
 
 /** The projector for a variant: beside it, or in a folder above. */

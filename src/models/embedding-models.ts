@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
-import type { CardNeed } from '../core/card-memory.ts';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
+import type { GpuNeed } from '../core/gpu-memory.ts';
 import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost, type EmbeddingOptions } from '../engines/embedding/host.ts';
 import type { EngineObserver } from '../engines/host/engine-process.ts';
@@ -71,7 +71,7 @@ function needOf({ shape }: ModelFile, { embeddingsmaxctx }: Settings): number {
 }
 
 /** Weights, and some for computing. The built-in model is too small to count. */
-function embeddingCardNeed({ shape }: ModelFile, { backend, devices }: EmbeddingOptions): CardNeed | undefined {
+function embeddingGpuNeed({ shape }: ModelFile, { backend, devices }: EmbeddingOptions): GpuNeed | undefined {
   return backend === 'cpu' ? undefined : { bytes: memoryNeed(shape, 0, 1), devices };
 }
 
@@ -120,7 +120,7 @@ function specOf(
       return new EmbeddingHost(parts, { installed, canBuild });
     },
     need: async () => (read ? needOf(await read(), settings) : memoryNeed(builtInShape, 0, 1)),
-    ...(read && { cardNeed: async () => embeddingCardNeed(await read(), options()) }),
+    ...(read && { gpuNeed: async () => embeddingGpuNeed(await read(), options()) }),
   });
 }
 

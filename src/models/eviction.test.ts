@@ -151,57 +151,57 @@ describe('evict: properties', () => {
   });
 });
 
-describe('evict: graphics cards', () => {
+describe('evict: GPUs', () => {
   const budget = (...bytes: readonly number[]): MemoryBudget => ({
     ...room(1000),
-    cards: bytes.map((free, index) => ({ name: `CUDA${index}`, bytes: free })),
+    gpus: bytes.map((free, index) => ({ name: `CUDA${index}`, bytes: free })),
   });
-  const onCard = (id: string, lastUsed: number, held: Readonly<Record<string, number>>, more: Partial<Resident> = {}) =>
-    resident(id, 1, lastUsed, { cards: new Map(Object.entries(held)), ...more });
-  const need = (bytes: number, ...devices: readonly string[]): Newcomer => ({ bytes: 1, cards: { bytes, devices } });
+  const onGpu = (id: string, lastUsed: number, held: Readonly<Record<string, number>>, more: Partial<Resident> = {}) =>
+    resident(id, 1, lastUsed, { gpus: new Map(Object.entries(held)), ...more });
+  const need = (bytes: number, ...devices: readonly string[]): Newcomer => ({ bytes: 1, gpus: { bytes, devices } });
 
-  test('nothing if the model fits on the card, or uses none', () => {
-    expect(evict([onCard('a', 1, { CUDA0: 4 })], need(6), budget(10))).toEqual([]);
-    expect(evict([onCard('a', 1, { CUDA0: 9 })], { bytes: 1 }, budget(10))).toEqual([]);
+  test('nothing if the model fits on the GPU, or uses none', () => {
+    expect(evict([onGpu('a', 1, { CUDA0: 4 })], need(6), budget(10))).toEqual([]);
+    expect(evict([onGpu('a', 1, { CUDA0: 9 })], { bytes: 1 }, budget(10))).toEqual([]);
   });
 
-  test('the least recently used model on the card; models in main memory stay', () => {
-    const all = [resident('memory', 1, 1), onCard('old', 2, { CUDA0: 4 }), onCard('new', 3, { CUDA0: 4 })];
+  test('the least recently used model on the GPU; models in main memory stay', () => {
+    const all = [resident('memory', 1, 1), onGpu('old', 2, { CUDA0: 4 }), onGpu('new', 3, { CUDA0: 4 })];
     expect(evict(all, need(6), budget(10))).toEqual(['old']);
   });
 
-  test('an embedding model on the same card makes room too', () => {
-    const all = [onCard('embeddings', 1, { CUDA0: 2 }), onCard('text', 2, { CUDA0: 6 }, { busy: true })];
+  test('an embedding model on the same GPU makes room too', () => {
+    const all = [onGpu('embeddings', 1, { CUDA0: 2 }), onGpu('text', 2, { CUDA0: 6 }, { busy: true })];
     expect(evict(all, need(4), budget(10))).toEqual(['embeddings']);
   });
 
-  test('two cards: only models on the cards that the model may use', () => {
-    const all = [onCard('first', 1, { CUDA0: 8 }), onCard('second', 2, { CUDA1: 8 })];
+  test('two GPUs: only models on the GPUs that the model may use', () => {
+    const all = [onGpu('first', 1, { CUDA0: 8 }), onGpu('second', 2, { CUDA1: 8 })];
     expect(evict(all, need(6, '1'), budget(10, 10))).toEqual(['second']);
     expect(evict(all, need(6, 'cuda0'), budget(10, 10))).toEqual(['first']);
     expect(evict(all, need(4), budget(10, 10))).toEqual([]);
     expect(evict(all, need(12), budget(10, 10))).toEqual(['first']);
   });
 
-  test('a model that is larger than the card gets all of it, and is not refused', () => {
-    const all = [onCard('a', 1, { CUDA0: 4 }), onCard('b', 2, { CUDA0: 4 })];
+  test('a model that is larger than the GPU gets all of it, and is not refused', () => {
+    const all = [onGpu('a', 1, { CUDA0: 4 }), onGpu('b', 2, { CUDA0: 4 })];
     expect(evict(all, need(100), budget(10))).toEqual(['a', 'b']);
     expect(evict([], need(100), budget(10))).toEqual([]);
   });
 
   test('what pinned models and other programs hold is not expected to become free', () => {
-    const all = [onCard('pinned', 1, { CUDA0: 6 }, { pinned: true }), onCard('b', 2, { CUDA0: 2 })];
+    const all = [onGpu('pinned', 1, { CUDA0: 6 }, { pinned: true }), onGpu('b', 2, { CUDA0: 2 })];
     expect(evict(all, need(100), budget(10))).toEqual(['b']);
     expect(evict([all[0] as Resident], need(100), budget(10))).toEqual([]);
     expect(evict([], need(8), budget(0))).toEqual([]);
   });
 
   test('a model that is being loaded counts with what it will take', () => {
-    const coming = resident('coming', 1, 1, { cards: { bytes: 7, devices: [] }, pinned: true });
-    expect(evict([coming, onCard('old', 2, { CUDA0: 3 })], need(3), budget(10))).toEqual(['old']);
+    const coming = resident('coming', 1, 1, { gpus: { bytes: 7, devices: [] }, pinned: true });
+    expect(evict([coming, onGpu('old', 2, { CUDA0: 3 })], need(3), budget(10))).toEqual(['old']);
   });
 
-  test('a card that is not known is not limited', () => {
-    expect(evict([onCard('a', 1, { CUDA0: 9 })], need(100), room(1000))).toEqual([]);
+  test('a GPU that is not known is not limited', () => {
+    expect(evict([onGpu('a', 1, { CUDA0: 9 })], need(100), room(1000))).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
-import { type CardNeed, namedCards } from '../core/card-memory.ts';
+import { type GpuNeed, namedGpus } from '../core/gpu-memory.ts';
 
 /** A loaded model, as the eviction policy sees it. */
 export interface Resident {
   /** Unique. */
   readonly id: string;
   readonly bytes: number;
-  /** What it holds of cards, by their names, or will hold once it is loaded. */
-  readonly cards?: ReadonlyMap<string, number> | CardNeed;
+  /** What it holds of GPUs, by their names, or will hold once it is loaded. */
+  readonly gpus?: ReadonlyMap<string, number> | GpuNeed;
   /** Milliseconds of a monotonic clock. */
   readonly lastUsed: number;
   /** Never evicted. */
@@ -26,11 +26,11 @@ export interface MemoryBudget {
   readonly bytes: number;
   /** The most models that may be loaded. */
   readonly count: number;
-  /** What all models together may hold of each card; a card that is not known is not limited. */
-  readonly cards?: readonly CardBudget[];
+  /** What all models together may hold of each GPU; a GPU that is not known is not limited. */
+  readonly gpus?: readonly GpuBudget[];
 }
 
-export interface CardBudget {
+export interface GpuBudget {
   readonly name: string;
   readonly bytes: number;
 }
@@ -40,7 +40,7 @@ export interface Newcomer {
   readonly bytes: number;
   readonly auxiliary?: boolean;
   readonly group?: string | undefined;
-  readonly cards?: CardNeed | undefined;
+  readonly gpus?: GpuNeed | undefined;
 }
 
 /**
@@ -89,34 +89,30 @@ export function fits(residents: readonly Resident[], newcomer: Newcomer, budget:
   if (residents.some((resident) => excludes(resident, newcomer))) return false;
   const counted = residents.filter(({ auxiliary }) => !auxiliary).length;
   const fitsMemory = (newcomer.auxiliary || counted < budget.count) && sum(residents) + newcomer.bytes <= budget.bytes;
-  return fitsMemory && fitsCards(residents, newcomer.cards, budget.cards ?? []);
+  return fitsMemory && fitsGpus(residents, newcomer.gpus, budget.gpus ?? []);
 }
 
 /**
- * Whether a model fits on its cards beside these. A model that is larger than its cards gets all that can be freed there, and the
- * rest of its layers stay in main memory: too small a card is no reason to refuse it.
+ * Whether a model fits on its GPUs beside these. A model that is larger than its GPUs gets all that can be freed there, and the
+ * rest of its layers stay in main memory: too small a GPU is no reason to refuse it.
  */
-function fitsCards(
-  residents: readonly Resident[],
-  need: CardNeed | undefined,
-  budgets: readonly CardBudget[],
-): boolean {
+function fitsGpus(residents: readonly Resident[], need: GpuNeed | undefined, budgets: readonly GpuBudget[]): boolean {
   if (!need || need.bytes === 0) return true;
-  const own = namedCards(budgets, need.devices);
+  const own = namedGpus(budgets, need.devices);
   const all = own.reduce((total, { bytes }) => total + bytes, 0);
   const held = (some: readonly Resident[]): number =>
-    some.reduce((total, { cards }) => total + heldOf(cards, own, budgets), 0);
+    some.reduce((total, { gpus }) => total + heldOf(gpus, own, budgets), 0);
   const most = all - held(residents.filter(({ pinned }) => pinned));
   return all - held(residents) >= Math.min(need.bytes, Math.max(0, most));
 }
 
-function heldOf(cards: Resident['cards'], own: readonly CardBudget[], budgets: readonly CardBudget[]): number {
-  if (cards === undefined) return 0;
-  if ('bytes' in cards) {
-    const shares = namedCards(budgets, cards.devices).some((card) => own.includes(card));
-    return shares ? cards.bytes : 0;
+function heldOf(gpus: Resident['gpus'], own: readonly GpuBudget[], budgets: readonly GpuBudget[]): number {
+  if (gpus === undefined) return 0;
+  if ('bytes' in gpus) {
+    const shares = namedGpus(budgets, gpus.devices).some((gpu) => own.includes(gpu));
+    return shares ? gpus.bytes : 0;
   }
-  return own.reduce((total, { name }) => total + (cards.get(name) ?? 0), 0);
+  return own.reduce((total, { name }) => total + (gpus.get(name) ?? 0), 0);
 }
 
 const sum = (residents: readonly Resident[]): number => residents.reduce((total, { bytes }) => total + bytes, 0);

@@ -17,29 +17,29 @@ function chosen(...files: readonly (readonly [string, number, Fit?, Speed?])[]) 
   return `${variant.label}: ${reason}`;
 }
 
-const onCard = 'The largest useful one that fits wholly on the graphics card with a context of 8,192.';
+const onGpu = 'The largest useful one that fits wholly on the graphics card with a context of 8,192.';
 const inMemory = 'The largest useful one that fits in memory at a good speed with a context of 8,192.';
 const slowly =
   'It fits in memory with a context of 8,192, but its replies are slow on this computer; a smaller model is faster.';
 
 describe('choose', () => {
-  test('the largest on the card, and nothing above Q8_0', () => {
+  test('the largest on the GPU, and nothing above Q8_0', () => {
     expect(chosen(['F16', 16, 'card'], ['UD-Q8_K_XL', 10, 'card'], ['Q8_0', 8, 'card'], ['Q4_K_M', 5, 'card'])).toBe(
-      `Q8_0: ${onCard}`,
+      `Q8_0: ${onGpu}`,
     );
-    expect(chosen(['Q8_0', 8, 'part'], ['Q6_K', 6, 'card'], ['Q4_K_M', 5, 'card'])).toBe(`Q6_K: ${onCard}`);
+    expect(chosen(['Q8_0', 8, 'part'], ['Q6_K', 6, 'card'], ['Q4_K_M', 5, 'card'])).toBe(`Q6_K: ${onGpu}`);
   });
 
-  test('four bits in memory at a good speed rather than three on the card', () => {
+  test('four bits in memory at a good speed rather than three on the GPU', () => {
     expect(chosen(['Q4_K_M', 5, 'part', 'good'], ['Q3_K_M', 4, 'card', 'fast'])).toBe(`Q4_K_M: ${inMemory}`);
-    expect(chosen(['Q4_K_M', 5, 'part', 'slow'], ['Q3_K_M', 4, 'card', 'fast'])).toBe(`Q3_K_M: ${onCard}`);
+    expect(chosen(['Q4_K_M', 5, 'part', 'slow'], ['Q3_K_M', 4, 'card', 'fast'])).toBe(`Q3_K_M: ${onGpu}`);
   });
 
-  test('four bits slowly rather than two on the card', () => {
+  test('four bits slowly rather than two on the GPU', () => {
     expect(chosen(['Q4_K_M', 5, 'part', 'slow'], ['Q2_K', 3, 'card', 'fast'])).toBe(`Q4_K_M: ${slowly}`);
   });
 
-  test('without a card: the largest at a good speed, or the usual one', () => {
+  test('without a GPU: the largest at a good speed, or the usual one', () => {
     const [six, four] = [['Q6_K', 2, 'processor', 'good'] as const, ['Q4_K_M', 1.5, 'processor', 'good'] as const];
     expect(chosen(['Q8_0', 3, 'processor', 'slow'], six, four)).toBe(`Q6_K: ${inMemory}`);
     const slow = (label: string, size: number) => [label, size, 'processor', 'slow'] as const;

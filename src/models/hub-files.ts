@@ -120,7 +120,7 @@ function resized(shape: ModelShape, sizeBytes: number): ModelShape {
 /** More bits than those of Q8_0 are no better; fewer than four are worse, and fewer than three much worse. */
 const [maxBits, fourBits, threeBits] = ['Q8_0', 'NVFP4', 'IQ3_XXS'].map(quantizationRank) as [number, number, number];
 
-/** The best quantization that fits wholly on cards, or else in memory at a good speed; then one of three bits on cards; then the usual one that fits. */
+/** The best quantization that fits wholly on GPUs, or else in memory at a good speed; then one of three bits on GPUs; then the usual one that fits. */
 export function choose(candidates: readonly Candidate[], contextSize: number) {
   const sensible = candidates.filter(({ variant }) => quantizationRank(variant.label) >= maxBits);
   const all = sensible.length > 0 ? sensible : candidates;
@@ -129,13 +129,13 @@ export function choose(candidates: readonly Candidate[], contextSize: number) {
       usual(all),
       'It is small and nearly as good as the original. Whether it fits is not known before the download.',
     );
-  const onCards = all.filter(({ fit }) => fit?.fit === 'card');
+  const onGpus = all.filter(({ fit }) => fit?.fit === 'card');
   const inMemory = all.filter(({ fit }) => fit && fit.fit !== 'no');
   const quick = inMemory.filter(({ fit }) => fit?.speed === 'fast' || fit?.speed === 'good');
   const context = `a context of ${contextSize.toLocaleString('en-US')}`;
   const what = all.length === 1 ? 'It' : 'The largest useful one that';
-  const onCard = largest(onCards, fourBits) ?? (largest(quick, fourBits) ? undefined : largest(onCards, threeBits));
-  if (onCard) return chosen(onCard, `${what} fits wholly on the graphics card with ${context}.`);
+  const onGpu = largest(onGpus, fourBits) ?? (largest(quick, fourBits) ? undefined : largest(onGpus, threeBits));
+  if (onGpu) return chosen(onGpu, `${what} fits wholly on the graphics card with ${context}.`);
   const inMain = largest(quick, fourBits);
   if (inMain) return chosen(inMain, `${what} fits in memory at a good speed with ${context}.`);
   const [smallest] = all.toSorted((a, b) => a.variant.bytes - b.variant.bytes);

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { attempt } from '../core/attempt.ts';
-import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
+import type { GpuMemory, GpuNeed, GpuUse } from '../core/gpu-memory.ts';
 import { readText } from '../core/read-text.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 
@@ -18,10 +18,10 @@ export interface Lifecycle {
   spareBytes?(): number;
   /** Gives memory back, up to so many bytes. */
   release?(bytes: number): Promise<void>;
-  /** What it holds of graphics cards. */
-  cardUse?(): readonly CardUse[];
-  /** The memory of its cards now. */
-  cards?(): Promise<readonly CardMemory[]>;
+  /** What it holds of GPUs. */
+  gpuUse?(): readonly GpuUse[];
+  /** The memory of its GPUs now. */
+  gpus?(): Promise<readonly GpuMemory[]>;
   /** The last lines that its program has printed. */
   readonly output?: () => readonly string[];
 }
@@ -54,8 +54,8 @@ export interface ModelSpec<Loaded extends Lifecycle = Lifecycle> {
   readonly idleMs?: number;
   /** Expected memory in bytes, from the model file. Throws if the file cannot be read. */
   need(): Promise<number>;
-  /** Expected memory on graphics cards; undefined for none. */
-  cardNeed?(): Promise<CardNeed | undefined>;
+  /** Expected memory on GPUs; undefined for none. */
+  gpuNeed?(): Promise<GpuNeed | undefined>;
   make(): Loaded;
 }
 
@@ -84,8 +84,8 @@ export interface Listed {
   readonly bytes: number | undefined;
   /** What it has beside that and gives back when others need it. */
   readonly spareBytes: number;
-  /** What it holds of graphics cards. */
-  readonly cards: readonly CardUse[];
+  /** What it holds of GPUs. */
+  readonly gpus: readonly GpuUse[];
   /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   readonly expiresAt: number;
   /** The last lines that its program has printed. */
@@ -93,7 +93,7 @@ export interface Listed {
 }
 
 /** An engine in its own process, or on a remote backend. */
-export interface HostedEngine extends Pick<Lifecycle, 'start' | 'stop' | 'settled' | 'cardUse' | 'cards' | 'release'> {
+export interface HostedEngine extends Pick<Lifecycle, 'start' | 'stop' | 'settled' | 'gpuUse' | 'gpus' | 'release'> {
   /** The process that holds the model, if there is one. */
   readonly pid?: number | undefined;
   state(): { readonly type: string; readonly progress?: number; readonly reason?: string };
@@ -150,14 +150,14 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
     await inTime(this.engine.release?.(bytes), undefined);
   }
 
-  cardUse(): readonly CardUse[] {
-    return this.engine.cardUse?.() ?? [];
+  gpuUse(): readonly GpuUse[] {
+    return this.engine.gpuUse?.() ?? [];
   }
 
   /** What was known at the load, if the engine does not answer soon. */
-  async cards(): Promise<readonly CardMemory[]> {
-    const known = this.cardUse();
-    const now = await inTime(this.engine.cards?.() ?? known, known);
+  async gpus(): Promise<readonly GpuMemory[]> {
+    const known = this.gpuUse();
+    const now = await inTime(this.engine.gpus?.() ?? known, known);
     return now.length > 0 ? now : known;
   }
 }

@@ -6,10 +6,10 @@ import { memoryBudget } from './memory-budget.ts';
 import type { Registry } from './registry.ts';
 
 const gigabyte = 2 ** 30;
-const cardBudgets = [{ name: 'CUDA0', bytes: 8 * gigabyte }];
+const gpuBudgets = [{ name: 'CUDA0', bytes: 8 * gigabyte }];
 
 function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = []) {
-  const registry = { list: () => models, cardBudgets } as unknown as Registry;
+  const registry = { list: () => models, gpuBudgets } as unknown as Registry;
   return memoryBudget({ ...defaultSettings, ...settings }, () => registry);
 }
 
@@ -39,6 +39,6 @@ test('memoryBudget: --maxmodels is the count', () => {
   expect(room({ routermode: true, maxmodels: 3 }).count).toBe(3);
 });
 
-test('memoryBudget: includes the cards that the registry knows', () => {
-  expect(room({ routermode: true }).cards).toEqual(cardBudgets);
+test('memoryBudget: includes the GPUs that the registry knows', () => {
+  expect(room({ routermode: true }).gpus).toEqual(gpuBudgets);
 });

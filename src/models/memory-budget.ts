@@ -12,5 +12,5 @@ export function memoryBudget(settings: Settings, registry: () => Registry): Memo
     .list()
     .reduce((sum, { resident, bytes = 0, spareBytes = 0 }) => sum + (resident ? bytes + spareBytes : 0), 0);
   const count = settings.maxmodels || Number.POSITIVE_INFINITY;
-  return { bytes: availableBytes() + held, count, cards: registry().cardBudgets };
+  return { bytes: availableBytes() + held, count, gpus: registry().gpuBudgets };
 }

@@ -5,7 +5,7 @@ import { byteSize } from '../core/readable.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
 import { expectedContextSize, type ModelFile, sharesCells } from '../engines/llama/load-options.ts';
-import { auxiliaryFiles, cardNeed, memoryNeed } from '../engines/llama/memory-fit.ts';
+import { auxiliaryFiles, gpuNeed, memoryNeed } from '../engines/llama/memory-fit.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -111,7 +111,7 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
               shared: sharesCells(options, false),
             })
           : 0,
-      ...(options && { cardNeed: async () => cardNeed(options, await auxiliaryFiles(options)) }),
+      ...(options && { gpuNeed: async () => gpuNeed(options, await auxiliaryFiles(options)) }),
       make: () => {
         const engine = make(known !== undefined);
         return new EngineLifecycle(engine, () => {

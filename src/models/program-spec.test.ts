@@ -36,9 +36,9 @@ test('programSpec: what a program held of GPUs is counted at its next load, on t
   const { spec } = programSpec(named as NamedProgram, all, terminal, undefined, async () => [used]);
   const parts = { startTimer: () => ({ cancel: () => undefined }), now: () => 0, defaultKeepMs: () => 1000 };
   const entry = new RegistryEntry(spec, parts, { left: () => undefined, freed: () => undefined });
-  expect(await entry.cardNeed()).toBeUndefined();
+  expect(await entry.gpuNeed()).toBeUndefined();
   await entry.enter();
-  expect(entry.listed().cards).toEqual([used]);
+  expect(entry.listed().gpus).toEqual([used]);
   await entry.leave('asked');
-  expect(await entry.cardNeed()).toEqual({ bytes: 30, devices: ['CUDA1'] });
+  expect(await entry.gpuNeed()).toEqual({ bytes: 30, devices: ['CUDA1'] });
 });

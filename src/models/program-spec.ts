@@ -14,11 +14,11 @@ import {
   programName,
 } from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
-import type { CardUse } from '../core/card-memory.ts';
 import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { GpuUse } from '../core/gpu-memory.ts';
 import type { ImageEngine } from '../core/image.ts';
 import { ProgramEngine } from '../engines/program/engine.ts';
-import { GpuMemory } from '../engines/program/gpu-memory.ts';
+import { NvidiaSmi } from '../engines/program/gpu-memory.ts';
 import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
 import { commonVoices, type RemoteSpeech } from '../engines/remote/audio.ts';
 import { randomCallId } from '../engines/remote/chat-service.ts';
@@ -36,12 +36,12 @@ import { backendPool, remoteEngines } from './remote-tasks.ts';
 import { residenceOf } from './residence.ts';
 import type { ImageModel, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 
-/** An estimate alone must not refuse a program: its model may be on a graphics card. */
+/** An estimate alone must not refuse a program: its model may be on a GPU. */
 const maxEstimateShare = 0.6;
 
 /** These are for all programs. */
 let guard: Guard | undefined;
-const gpuMemory = new GpuMemory();
+const nvidiaSmi = new NvidiaSmi();
 
 /** A program, its name as a model, and the kind of registry entry that it is. */
 export interface NamedProgram {
@@ -101,7 +101,7 @@ export function programSpec(
   settings: Pick<Settings, 'contextsize' | 'quiet' | 'idle' | 'pin' | 'group'>,
   terminal: Terminal,
   known?: (engine: ProgramEngine) => void,
-  gpuUse: (pid: number) => Promise<readonly CardUse[] | undefined> = (pid) => gpuMemory.use(pid),
+  gpuUse: (pid: number) => Promise<readonly GpuUse[] | undefined> = (pid) => nvidiaSmi.use(pid),
 ) {
   const { contextsize, quiet } = settings;
   const pool = backendPool(task, { addresses: [] }, { line: (line: string) => problemLine(line, terminal) });
@@ -152,7 +152,7 @@ export function programSpec(
       return expected;
     },
     // Without an estimate: the registry remembers how much it held the last time.
-    cardNeed: async () => {
+    gpuNeed: async () => {
       const devices = last?.gpuNames ?? [];
       return devices.length > 0 ? { bytes: 0, devices } : undefined;
     },

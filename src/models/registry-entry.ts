@@ -1,5 +1,5 @@
-import type { CardNeed } from '../core/card-memory.ts';
 import type { Expectation } from '../core/engine-source.ts';
+import type { GpuNeed } from '../core/gpu-memory.ts';
 import { Uses } from '../core/synchronization.ts';
 import type { Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
@@ -50,8 +50,8 @@ export class RegistryEntry {
   #estimated: number | undefined;
   /** What the program of the last load has printed, after its end too. */
   #output: (() => readonly string[]) | undefined;
-  #heldOnCards = 0;
-  #cardNeed: CardNeed | undefined;
+  #heldOnGpus = 0;
+  #gpuNeed: GpuNeed | undefined;
   #keepMs: number;
   #expiresAt = Number.POSITIVE_INFINITY;
   #timer: { cancel(): void } | undefined;
@@ -127,7 +127,7 @@ export class RegistryEntry {
   listed(): Listed {
     const { resident, expiresAt } = this;
     const { name, kind } = this.spec;
-    const cards = this.#lifecycle?.cardUse?.() ?? [];
+    const gpus = this.#lifecycle?.gpuUse?.() ?? [];
     return {
       name,
       kind,
@@ -138,7 +138,7 @@ export class RegistryEntry {
       lastUsed: this.#lastUsed,
       bytes: this.#bytes(),
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
-      cards,
+      gpus,
       expiresAt,
       ...(this.#output && { output: this.#output }),
     };
@@ -151,11 +151,11 @@ export class RegistryEntry {
   asResident(): Resident {
     const { pinned = false, auxiliary = false, group } = this.spec;
     const bytes = this.#bytes() ?? 0;
-    const cards = this.#cards();
+    const gpus = this.#gpus();
     return {
       id: this.id,
       bytes,
-      ...(cards && { cards }),
+      ...(gpus && { gpus }),
       lastUsed: this.#lastUsed,
       pinned,
       group,
@@ -165,18 +165,18 @@ export class RegistryEntry {
     };
   }
 
-  /** What it holds of cards, or is expected to hold while it is being loaded. */
-  #cards(): Resident['cards'] {
-    const used = this.#lifecycle?.cardUse?.() ?? [];
+  /** What it holds of GPUs, or is expected to hold while it is being loaded. */
+  #gpus(): Resident['gpus'] {
+    const used = this.#lifecycle?.gpuUse?.() ?? [];
     if (used.length > 0) return new Map(used.map(({ name, heldBytes }) => [name, heldBytes]));
-    return this.#lifecycle?.state().type === 'ready' ? undefined : this.#cardNeed;
+    return this.#lifecycle?.state().type === 'ready' ? undefined : this.#gpuNeed;
   }
 
-  /** Expected memory on cards. What it held last may be a part only, if there was no more. */
-  async cardNeed(): Promise<CardNeed | undefined> {
-    const expected = await this.spec.cardNeed?.();
-    this.#cardNeed = expected && { ...expected, bytes: Math.max(this.#heldOnCards, expected.bytes) };
-    return this.#cardNeed;
+  /** Expected memory on GPUs. What it held last may be a part only, if there was no more. */
+  async gpuNeed(): Promise<GpuNeed | undefined> {
+    const expected = await this.spec.gpuNeed?.();
+    this.#gpuNeed = expected && { ...expected, bytes: Math.max(this.#heldOnGpus, expected.bytes) };
+    return this.#gpuNeed;
   }
 
   async need(): Promise<number> {
@@ -280,7 +280,7 @@ export class RegistryEntry {
   async #leave(lifecycle: Lifecycle, why: UnloadReason): Promise<void> {
     this.#timer?.cancel();
     this.#measured = lifecycle.bytes?.() ?? this.#measured;
-    this.#heldOnCards = (lifecycle.cardUse?.() ?? []).reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+    this.#heldOnGpus = (lifecycle.gpuUse?.() ?? []).reduce((sum, { heldBytes }) => sum + heldBytes, 0);
     await this.#uses.idle();
     await lifecycle.stop();
     if (this.#lifecycle === lifecycle) this.#lifecycle = undefined;

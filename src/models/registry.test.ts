@@ -544,9 +544,9 @@ test('Registry: stays within the budget, serves every request and stops every en
   );
 });
 
-describe('graphics cards', () => {
-  test('models that fit on the card stay beside each other, in the order of use the oldest leaves for the next', async () => {
-    const { registry, log } = fakeRegistry({ a: { onCard: 40 }, b: { onCard: 40 }, c: { onCard: 40 } });
+describe('GPUs', () => {
+  test('models that fit on the GPU stay beside each other, in the order of use the oldest leaves for the next', async () => {
+    const { registry, log } = fakeRegistry({ a: { onGpu: 40 }, b: { onGpu: 40 }, c: { onGpu: 40 } });
     for (const name of ['a', 'b', 'c']) (await registry.use('text', name)).release();
     expect(log).toEqual([
       'loading a',
@@ -557,26 +557,26 @@ describe('graphics cards', () => {
       'left a: room',
       'loaded c',
     ]);
-    expect((await registry.cards())[0]).toMatchObject({ name: 'CUDA0', freeBytes: 20, totalBytes: 100, heldBytes: 80 });
+    expect((await registry.gpus())[0]).toMatchObject({ name: 'CUDA0', freeBytes: 20, totalBytes: 100, heldBytes: 80 });
   });
 
   test('what another program takes is counted before each load', async () => {
     let others = 0;
-    const { registry, log } = fakeRegistry({ a: { onCard: 40 }, b: { onCard: 40 } }, { otherPrograms: () => others });
+    const { registry, log } = fakeRegistry({ a: { onGpu: 40 }, b: { onGpu: 40 } }, { otherPrograms: () => others });
     (await registry.use('text', 'a')).release();
     others = 30;
     (await registry.use('text', 'b')).release();
     expect(log).toContain('loading b instead of a');
   });
 
-  test('a model that needs no card loads beside a full one', async () => {
-    const { registry, log } = fakeRegistry({ a: { onCard: 100 }, b: {} });
+  test('a model that needs no GPU loads beside a full one', async () => {
+    const { registry, log } = fakeRegistry({ a: { onGpu: 100 }, b: {} });
     for (const name of ['a', 'b']) (await registry.use('text', name)).release();
     expect(log).not.toContainEqual(expect.stringContaining('left'));
   });
 
-  test('a model that is larger than the card is loaded alone on it', async () => {
-    const { registry, log } = fakeRegistry({ a: { onCard: 40 }, b: { onCard: 400 } });
+  test('a model that is larger than the GPU is loaded alone on it', async () => {
+    const { registry, log } = fakeRegistry({ a: { onGpu: 40 }, b: { onGpu: 400 } });
     for (const name of ['a', 'b']) (await registry.use('text', name)).release();
     expect(log.slice(2)).toEqual(['loading b instead of a', 'left a: room', 'loaded b']);
   });

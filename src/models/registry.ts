@@ -1,8 +1,8 @@
 import { unlessAborted } from '../core/abort.ts';
-import type { CardMemory, CardNeed, CardUse } from '../core/card-memory.ts';
 import type { Expectation } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import { type CardBudget, evict, excludes, fits, type MemoryBudget, type Resident } from './eviction.ts';
+import type { GpuMemory, GpuNeed, GpuUse } from '../core/gpu-memory.ts';
+import { evict, excludes, fits, type GpuBudget, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
 import { type QueuedUse, RegistryEntry, type RegistryEntryDeps, type RegistryEntryEvents } from './registry-entry.ts';
@@ -48,7 +48,7 @@ interface Load {
   /** `measuring` until its memory is known, `waiting` until that memory is free, `entering` while it is loaded. */
   phase: 'measuring' | 'waiting' | 'entering';
   need: number;
-  cards: CardNeed | undefined;
+  gpus: GpuNeed | undefined;
   announced: boolean;
   /** Later loads that were started first, with memory that it needs. */
   readonly passedBy: Set<RegistryEntry>;
@@ -65,8 +65,8 @@ export class Registry {
   readonly #loads = new Set<Load>();
   /** The memory budget while nothing was being loaded. */
   #idleBudget: MemoryBudget | undefined;
-  /** What models may hold of each card, as it was when no model was being loaded. */
-  #cardBudgets: readonly CardBudget[] = [];
+  /** What models may hold of each GPU, as it was when no model was being loaded. */
+  #gpuBudgets: readonly GpuBudget[] = [];
   #closed = false;
   /** Of the last request. */
   #order = 0;
@@ -94,14 +94,14 @@ export class Registry {
     return this.#find(kind, name)?.expiresAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What all models together may hold of each card that is known: a model that was loaded has used it. */
-  get cardBudgets(): readonly CardBudget[] {
-    return this.#cardBudgets;
+  /** What all models together may hold of each GPU that is known: a model that was loaded has used it. */
+  get gpuBudgets(): readonly GpuBudget[] {
+    return this.#gpuBudgets;
   }
 
-  /** The cards that loaded models use, with their memory now and what all models hold of it. */
-  async cards(): Promise<readonly CardUse[]> {
-    const asked = this.#entries.map(async ({ lifecycle }) => (await lifecycle?.cards?.()) ?? []);
+  /** The GPUs that loaded models use, with their memory now and what all models hold of it. */
+  async gpus(): Promise<readonly GpuUse[]> {
+    const asked = this.#entries.map(async ({ lifecycle }) => (await lifecycle?.gpus?.()) ?? []);
     return withHeld((await Promise.all(asked)).flat(), this.list());
   }
 
@@ -230,15 +230,15 @@ export class Registry {
 
   /** Never rejects: errors go to the requests that wait for the load. */
   async #measure(entry: RegistryEntry): Promise<void> {
-    const load: Load = { entry, phase: 'measuring', need: 0, cards: undefined, announced: false, passedBy: new Set() };
+    const load: Load = { entry, phase: 'measuring', need: 0, gpus: undefined, announced: false, passedBy: new Set() };
     this.#loads.add(load);
     try {
       // It may be being evicted.
       await entry.gone();
       load.need = await entry.need();
-      load.cards = await entry.cardNeed();
-      // Other programs use the cards too.
-      if (load.cards) this.#knowCards(await this.cards());
+      load.gpus = await entry.gpuNeed();
+      // Other programs use the GPUs too.
+      if (load.gpus) this.#knowGpus(await this.gpus());
     } catch (error) {
       if (this.#loads.has(load)) this.#settle(load, asLoadError(entry.spec.name, error));
       return;
@@ -288,7 +288,7 @@ export class Registry {
     const { entry, need } = load;
     const budget = this.#budget();
     const { auxiliary = false, group } = entry.spec;
-    const newcomer = { bytes: need, auxiliary, group, cards: load.cards };
+    const newcomer = { bytes: need, auxiliary, group, gpus: load.gpus };
     const residents = this.#entries.filter((other) => other !== entry && (other.resident || this.#isEntering(other)));
     const earlier = this.#earlier(load);
     const stays = this.#afterwards(residents, earlier);
@@ -410,12 +410,12 @@ export class Registry {
   }
 
   /** While a model is being loaded, it has a part of what is counted for it. */
-  #knowCards(cards: readonly CardUse[]): void {
+  #knowGpus(gpus: readonly GpuUse[]): void {
     if ([...this.#loads].some(({ phase }) => phase === 'entering')) return;
-    const others = this.#cardBudgets.filter(({ name }) => !cards.some((card) => card.name === name));
-    this.#cardBudgets = [
+    const others = this.#gpuBudgets.filter(({ name }) => !gpus.some((gpu) => gpu.name === name));
+    this.#gpuBudgets = [
       ...others,
-      ...cards.map(({ name, freeBytes, heldBytes }) => ({ name, bytes: freeBytes + heldBytes })),
+      ...gpus.map(({ name, freeBytes, heldBytes }) => ({ name, bytes: freeBytes + heldBytes })),
     ].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   }
 
@@ -455,8 +455,8 @@ export class Registry {
   #settle(load: Load, error?: AppError): void {
     const { entry } = load;
     this.#loads.delete(load);
-    const used = entry.listed().cards;
-    if (used.length > 0) this.#knowCards(withHeld(used, this.list()));
+    const used = entry.listed().gpus;
+    if (used.length > 0) this.#knowGpus(withHeld(used, this.list()));
     if (error) this.deps.observer?.failed?.(entry.spec.name, reasonOf(error));
     for (const one of this.#loadRequests.filter((other) => other.entry === entry)) {
       this.#loadRequests.splice(this.#loadRequests.indexOf(one), 1);
@@ -468,10 +468,10 @@ export class Registry {
   }
 }
 
-/** Each card once, with what all models hold of it. */
-function withHeld(cards: readonly CardMemory[], models: readonly Listed[]): readonly CardUse[] {
-  const held = models.flatMap(({ cards: used }) => used);
-  const byName = new Map(cards.map((card) => [card.name, card]));
+/** Each GPU once, with what all models hold of it. */
+function withHeld(gpus: readonly GpuMemory[], models: readonly Listed[]): readonly GpuUse[] {
+  const held = models.flatMap(({ gpus: used }) => used);
+  const byName = new Map(gpus.map((gpu) => [gpu.name, gpu]));
   return [...byName.values()].map(({ name, description, freeBytes, totalBytes }) => ({
     name,
     description,

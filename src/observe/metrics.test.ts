@@ -318,9 +318,9 @@ test('metrics: tasks are counted by kind, outcome and duration', async () => {
   expect(all).toContain('parley_task_duration_seconds_sum{kind="speech"} 2.1');
 });
 
-test('metrics: memory of the cards that models use', async () => {
-  let cards = [{ name: 'CUDA0', description: 'a card', freeBytes: 60, totalBytes: 100, heldBytes: 30 }];
-  const all = createMetrics({ startedAt: 0, version: '1', cards: async () => cards });
+test('metrics: memory of the GPUs that models use', async () => {
+  let gpus = [{ name: 'CUDA0', description: 'a card', freeBytes: 60, totalBytes: 100, heldBytes: 30 }];
+  const all = createMetrics({ startedAt: 0, version: '1', gpus: async () => gpus });
   const text = { performance: () => ({}) as Performance, state: (): TextState => ({ type: 'none' }) };
   const lines = async () =>
     (await all.exposition(text)).text.split('\n').filter((line) => line.startsWith('parley_gpu_memory_bytes'));
@@ -330,7 +330,7 @@ test('metrics: memory of the cards that models use', async () => {
     'parley_gpu_memory_bytes{card="CUDA0",kind="used"} 40',
     'parley_gpu_memory_bytes{card="CUDA0",kind="models"} 30',
   ]);
-  cards = [];
+  gpus = [];
   expect(await lines()).toEqual([]);
 });
 

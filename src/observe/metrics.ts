@@ -1,7 +1,7 @@
-import type { CardUse } from '../core/card-memory.ts';
 import type { DocumentTotals } from '../core/documents.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import type { GpuUse } from '../core/gpu-memory.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Performance, TextService } from '../core/text-service.ts';
@@ -26,8 +26,8 @@ interface ServerFacts {
 interface MetricsOptions extends ServerFacts {
   /** Spans of `--trace` so far, by whether the collector got them. */
   readonly spans?: (() => Readonly<Record<string, number>>) | undefined;
-  /** The graphics cards that loaded models use. */
-  readonly cards?: (() => Promise<readonly CardUse[]>) | undefined;
+  /** The GPUs that loaded models use. */
+  readonly gpus?: (() => Promise<readonly GpuUse[]>) | undefined;
   /** Of all clients; undefined unless documents were used. */
   readonly documents?: (() => Promise<DocumentTotals | undefined>) | undefined;
   readonly startTimer?: StartTimer;
@@ -73,13 +73,13 @@ export function createMetrics(options: MetricsOptions) {
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
   }
 
-  async function setCards(): Promise<void> {
-    const cards = (await options.cards?.()) ?? [];
-    // Drops cards that no model uses any more.
-    all.own.cardMemory.reset();
-    for (const { name, freeBytes, totalBytes, heldBytes } of cards) {
+  async function setGpus(): Promise<void> {
+    const gpus = (await options.gpus?.()) ?? [];
+    // Drops GPUs that no model uses any more.
+    all.own.gpuMemory.reset();
+    for (const { name, freeBytes, totalBytes, heldBytes } of gpus) {
       const figures = { free: freeBytes, total: totalBytes, used: totalBytes - freeBytes, models: heldBytes };
-      for (const [kind, bytes] of Object.entries(figures)) all.own.cardMemory.set({ card: name, kind }, bytes);
+      for (const [kind, bytes] of Object.entries(figures)) all.own.gpuMemory.set({ card: name, kind }, bytes);
     }
   }
 
@@ -129,7 +129,7 @@ export function createMetrics(options: MetricsOptions) {
       all.own.uptime.set({}, performance.uptimeSeconds);
       all.own.memory.set({}, process.memoryUsage.rss());
       for (const [outcome, count] of Object.entries(options.spans?.() ?? {})) all.spans.raiseTo({ outcome }, count);
-      await Promise.all([setReady(text), setCards(), setDocuments()]);
+      await Promise.all([setReady(text), setGpus(), setDocuments()]);
       return { contentType: expositionType, text: exposition(all.all) };
     },
   };
@@ -347,7 +347,7 @@ function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: S
     ),
     poolWaiting: gauge('parley_kv_pool_waiting', 'Requests that wait for room in this cache.'),
     modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
-    cardMemory: gauge(
+    gpuMemory: gauge(
       'parley_gpu_memory_bytes',
       'Memory of the graphics cards that loaded models use: free, total, used by all programs, and taken by models here.',
     ),

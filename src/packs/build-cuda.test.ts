@@ -45,7 +45,7 @@ function world(without: readonly (FakeProgram | 'libcublas.so')[] = []) {
 
 // The fake programs are shell scripts.
 describe.skipIf(process.platform === 'win32')('buildCuda, with fake programs', () => {
-  test('compiles for the cards, tells its progress and installs the library with its facts', async () => {
+  test('compiles for the GPUs, tells its progress and installs the library with its facts', async () => {
     const { folder, libraries, parts, steps, calls } = world();
     await buildCuda(parts);
     expect(steps).toEqual([JSON.stringify({ toolkit: '13.0.88', architectures: ['90'], jobs: 3 }), '1/2', '2/2']);
@@ -64,7 +64,7 @@ describe.skipIf(process.platform === 'win32')('buildCuda, with fake programs', (
     expect(calls()).toMatch(/--target ggml-cuda -j 3\n$/);
   });
 
-  test('--arch needs no card; without both, the error names the flag', async () => {
+  test('--arch needs no GPU; without both, the error names the flag', async () => {
     const { parts, calls } = world(['nvidia-smi']);
     await expect(buildCuda({ ...parts, environment: withoutSmi(parts) })).rejects.toThrow('--arch 90');
     await buildCuda({ ...parts, environment: withoutSmi(parts), architectures: ['86', '90'] });
@@ -188,7 +188,7 @@ test.each([
   [['75-virtual'], '9.0', true],
   [['120a', '86'], '8.6', true],
   [['native'], '9.0', false],
-])('runsOn: code for %j on a card of %s: %s', (architectures, capability, expected) =>
+])('runsOn: code for %j on a GPU of %s: %s', (architectures, capability, expected) =>
   expect(runsOn(architectures, capability)).toBe(expected),
 );
 

@@ -13,9 +13,9 @@ import { builtPackage, factsFile, libraryName } from './built.ts';
 import { cudaSource, engineSource } from './catalogue.ts';
 import { type InstallDeps, placePackage, stageFolder } from './install.ts';
 import {
-  cardArchitectures,
   type Environment,
   findTools,
+  gpuArchitectures,
   readToolkit,
   runtimeLibraries,
   type Toolkit,
@@ -30,7 +30,7 @@ export interface BuildDeps extends DownloadDeps, Pick<InstallDeps, 'findPackage'
   readonly environment: Environment;
   /** The package of the source as a file, or a folder with the source; without it, it is downloaded. */
   readonly source: string | undefined;
-  /** As CMake names them; without them, those of the cards. */
+  /** As CMake names them; without them, those of the GPUs. */
   readonly architectures: readonly string[];
   /** How many files are compiled at once. */
   readonly jobs: number;
@@ -62,7 +62,7 @@ export async function buildCuda(deps: BuildDeps): Promise<BuildPlan> {
     );
   }
   const architectures =
-    deps.architectures.length > 0 ? deps.architectures : await cardArchitectures(environment).catch(() => []);
+    deps.architectures.length > 0 ? deps.architectures : await gpuArchitectures(environment).catch(() => []);
   if (architectures.length === 0) {
     throw new Error(
       'nvidia-smi names no card. Name the compute capability of the card without its point, such as --arch 90 for 9.0',

@@ -85,9 +85,9 @@ export function builtProblem(
 }
 
 /**
- * Whether code for these architectures runs on a card of this compute capability (`9.0`). Machine code runs on cards of the same
- * major version and the same or a later minor one, and with a letter on that card only; other code is compiled by the driver, for
- * later cards only.
+ * Whether code for these architectures runs on a GPU of this compute capability (`9.0`). Machine code runs on GPUs of the same
+ * major version and the same or a later minor one, and with a letter on that GPU only; other code is compiled by the driver, for
+ * later GPUs only.
  */
 export function runsOn(architectures: readonly string[], capability: string): boolean {
   const [major = 0, minor = 0] = capability.split('.').map(Number);

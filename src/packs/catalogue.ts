@@ -17,7 +17,7 @@ export interface Pack {
   readonly licence: string;
   /** What to download, by system (`linux-x64`, `darwin-arm64`, …). */
   readonly packages: Readonly<Record<string, readonly PackPackage[]>>;
-  /** Loads it. `cuda` has none: it cannot be loaded without a card, and the doctor examines those. */
+  /** Loads it. `cuda` has none: it cannot be loaded without a GPU, and the doctor examines those. */
   readonly probe?: Probe;
   /** Of packs for the Bare runtime: the package of the driver and the folder of its native libraries; `SYSTEM` stands for the system. */
   readonly driver?: { readonly name: string; readonly libraries: string };

@@ -87,8 +87,8 @@ export function runtimeLibraries(folder: string, version: string): readonly stri
     .filter(existsSync);
 }
 
-/** Compute capabilities of the cards of this machine as architectures (`9.0` is `90`), without repetitions. */
-export async function cardArchitectures(environment: Environment): Promise<readonly string[]> {
+/** Compute capabilities of the GPUs of this machine as architectures (`9.0` is `90`), without repetitions. */
+export async function gpuArchitectures(environment: Environment): Promise<readonly string[]> {
   const program = onPath('nvidia-smi', environment);
   if (program === undefined) return [];
   const text = await output(program, ['--query-gpu=compute_cap', '--format=csv,noheader'], environment);

@@ -7,8 +7,8 @@ import type { Probe } from '../core/probe.ts';
 import { product } from '../core/product.ts';
 import { hasNodeSqlite, openDatabase } from '../documents/storage/sqlite.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
-import { presentCards } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
+import { presentGpus } from '../engines/llama/present-gpus.ts';
 import { hashOf, weightsFolder } from '../engines/weights.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { lanAddresses, reachableAddresses } from '../lan/addresses.ts';
@@ -43,8 +43,8 @@ export function thisMachine(port: number) {
     sqlite,
     /** Builds of llama.cpp that are installed. */
     builds: (): readonly GpuBuild[] => [...installedBuilds().keys()],
-    /** Graphics cards that the system knows, where that can be read. */
-    cards: (): readonly string[] => presentCards(),
+    /** GPUs that the system knows, where that can be read. */
+    gpus: (): readonly string[] => presentGpus(),
     /** Path of a program that can be an engine. */
     programPath: (recipe: EngineRecipe) => installed(recipe),
     /** Models in the folders of this and other programs. */

@@ -20,7 +20,7 @@ function machine(own: Partial<Machine> = {}): Machine {
     catalogue: [],
     packState: async () => 'absent',
     builds: () => ['none'],
-    cards: () => [],
+    gpus: () => [],
     programPath: () => undefined,
     models: async () => [],
     folders: () => [{ name: 'data', path: '/data/parley' }],
@@ -54,7 +54,7 @@ describe('examine', () => {
     const { findings: all } = await examine(
       machine({
         versionOf: () => undefined,
-        cards: () => ['NVIDIA L4'],
+        gpus: () => ['NVIDIA L4'],
         folder: async () => ({ exists: false, writable: false, freeBytes: 0 }),
         portState: async () => 'taken',
         ownFiles: [{ name: 'Text', content: 'mini', check: () => Promise.reject(new Error('gone')) }],
@@ -68,7 +68,7 @@ describe('examine', () => {
       throw new Error('out of luck');
     };
     const { findings: all, canServe } = await examine(
-      machine({ hardware: throws, builds: throws, cards: throws, models: throws, folder: throws, portState: throws }),
+      machine({ hardware: throws, builds: throws, gpus: throws, models: throws, folder: throws, portState: throws }),
     );
     const broken = all
       .filter(({ name }) => name === 'Not examined')
@@ -197,21 +197,21 @@ describe('Graphics cards', () => {
     expect(await findings('Graphics cards')).toMatchObject([{ status: 'ok', detail: expect.stringContaining('none') }]);
   });
 
-  test('a build names the cards that it can use', async () => {
+  test('a build names the GPUs that it can use', async () => {
     const found = await findings('Graphics cards', { builds: () => ['vulkan', 'none'], probe: seeing });
     expect(found).toMatchObject([{ name: 'Vulkan', status: 'ok', detail: 'L4 (20.0 GB of 24.0 GB free)' }]);
   });
 
-  test('a build that sees none of the cards is a problem', async () => {
-    const own: Partial<Machine> = { builds: () => ['vulkan'], cards: () => ['AMD 0x73bf'], probe: blind };
+  test('a build that sees none of the GPUs is a problem', async () => {
+    const own: Partial<Machine> = { builds: () => ['vulkan'], gpus: () => ['AMD 0x73bf'], probe: blind };
     expect(await findings('Graphics cards', own)).toMatchObject([
       { name: 'Card', status: 'ok', detail: 'AMD 0x73bf' },
       { name: 'Vulkan', status: 'problem', advice: expect.stringContaining('driver') },
     ]);
   });
 
-  test('an NVIDIA card that Vulkan does not see has the command for a CUDA build', async () => {
-    const own: Partial<Machine> = { builds: () => ['vulkan'], cards: () => ['NVIDIA L4'], probe: blind };
+  test('an NVIDIA GPU that Vulkan does not see has the command for a CUDA build', async () => {
+    const own: Partial<Machine> = { builds: () => ['vulkan'], gpus: () => ['NVIDIA L4'], probe: blind };
     expect((await findings('Graphics cards', own)).at(-1)).toMatchObject({
       name: 'Vulkan',
       status: 'problem',
@@ -219,7 +219,7 @@ describe('Graphics cards', () => {
     });
   });
 
-  test('a build without cards is ok', async () => {
+  test('a build without GPUs is ok', async () => {
     const own: Partial<Machine> = { builds: () => ['vulkan'], probe: blind };
     expect(await findings('Graphics cards', own)).toMatchObject([{ name: 'Vulkan', status: 'ok' }]);
   });
@@ -234,14 +234,14 @@ describe('Graphics cards', () => {
   test.each([
     ['NVIDIA L4', 'parley pack add cuda'],
     ['AMD 0x73bf', 'on the processor'],
-  ])('%s without a build: %s', async (card, advice) => {
+  ])('%s without a build: %s', async (gpu, advice) => {
     const cuda = {
       name: 'cuda',
       brings: 'Speed.',
       licence: 'MIT',
       packages: { 'linux-x64': [{ name: 'c', version: '1', integrity: '', megabytes: 1 }] },
     };
-    const found = await findings('Graphics cards', { cards: () => [card], catalogue: [cuda] });
+    const found = await findings('Graphics cards', { gpus: () => [gpu], catalogue: [cuda] });
     expect(found.at(-1)).toMatchObject({ status: 'missing', advice: expect.stringContaining(advice) });
   });
 });

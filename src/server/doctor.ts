@@ -1,8 +1,8 @@
 import type { Probe } from '../core/probe.ts';
 import { versionText } from '../core/product.ts';
 import { byteSize } from '../core/readable.ts';
-import { howToGetCuda, unusedCard } from '../engines/llama/graphics-cards.ts';
 import type { GpuBuild } from '../engines/llama/load-options.ts';
+import { howToGetCuda, unusedGpu } from '../engines/llama/present-gpus.ts';
 import type { LanAddress } from '../lan/addresses.ts';
 import { type Firewall, openingOf } from '../lan/firewall.ts';
 import { engineChecks } from '../models/engine-kinds.ts';
@@ -35,7 +35,7 @@ const sections = {
   Documents: documents,
   Packs: packs,
   'Engine programs': enginePrograms,
-  'Graphics cards': graphicsCards,
+  'Graphics cards': gpuParts,
   Models: models,
   Folders: folders,
   Network: network,
@@ -173,14 +173,14 @@ const buildNames: Partial<Record<GpuBuild, string>> = {
   metal: 'Metal',
 };
 
-async function graphicsCards({ builds, cards, catalogue, system, probe }: Machine): Promise<readonly Part[]> {
-  const present = cards();
-  const known: readonly Part[] = present.map((card) => ok('Card', card));
+async function gpuParts({ builds, gpus, catalogue, system, probe }: Machine): Promise<readonly Part[]> {
+  const present = gpus();
+  const known: readonly Part[] = present.map((gpu) => ok('Card', gpu));
   const usable = builds().filter((build) => build !== 'none');
   const how = howToGetCuda(false, systemOf(system), catalogue);
-  const unused = unusedCard(present, usable, how);
+  const unused = unusedGpu(present, usable, how);
   if (usable.length > 0)
-    return [...known, ...(await Promise.all(usable.map((build) => cardsOf(build, present, probe, unused))))];
+    return [...known, ...(await Promise.all(usable.map((build) => gpusOf(build, present, probe, unused))))];
   if (present.length === 0) return [ok('Cards', 'none found; Parley computes on the processor')];
   const advice =
     unused?.advice ??
@@ -188,11 +188,11 @@ async function graphicsCards({ builds, cards, catalogue, system, probe }: Machin
   return [...known, missing('Use', 'no installed build can use a card', advice)];
 }
 
-async function cardsOf(
+async function gpusOf(
   build: GpuBuild,
   present: readonly string[],
   probe: Machine['probe'],
-  unused: ReturnType<typeof unusedCard>,
+  unused: ReturnType<typeof unusedGpu>,
 ): Promise<Part> {
   const name = buildNames[build] ?? build;
   const compile =
@@ -202,12 +202,12 @@ async function cardsOf(
   const result = await probe(`llama ${build}`);
   if (result.type === 'failed') return problem(name, `cannot be used: ${result.reason}`, advice);
   const found = (result.devices ?? []).filter(({ graphics }) => graphics);
-  if (found.length > 0) return ok(name, found.map(cardText).join(', '));
+  if (found.length > 0) return ok(name, found.map(gpuText).join(', '));
   if (present.length === 0) return ok(name, 'installed, and no card found; Parley computes on the processor');
   return problem(name, 'installed, but it finds no card that it can use', advice);
 }
 
-function cardText({ name, freeBytes, totalBytes }: ProbedDevice): string {
+function gpuText({ name, freeBytes, totalBytes }: ProbedDevice): string {
   return totalBytes > 0 ? `${name} (${byteSize(freeBytes)} of ${byteSize(totalBytes)} free)` : name;
 }
 

@@ -11,9 +11,9 @@ import {
 import { textLoadOptions } from '../models/text-engine.ts';
 
 /** Other models are loaded next to this one, and a longer context must not evict them. */
-const routerShares: ContextShares = { cards: defaultShares.cards / 2, main: defaultShares.main / 2 };
+const routerShares: ContextShares = { gpus: defaultShares.gpus / 2, main: defaultShares.main / 2 };
 /** A short context is of no use to an agent, which therefore gets most of the memory. */
-const agentShares: ContextShares = { cards: 9 / 10, main: 1 / 2 };
+const agentShares: ContextShares = { gpus: 9 / 10, main: 1 / 2 };
 
 /**
  * The context of a model without `--contextsize`: the default, or as much more as there is room for besides the weights, up to the
@@ -32,23 +32,23 @@ export async function fittedContext(
   const isStretched = options.rope.scale > 0 || options.trainedContextOverride > 0;
   if (given.has('contextsize') || isPlaced || isStretched || trainedContext <= contextSize)
     return { size: contextSize };
-  const { cardBytes: allCards, mainBytes } = await memory();
-  const cards = gpuLayers === 0 || backend === 'cpu' ? [] : allCards;
+  const { gpuBytes: allGpus, mainBytes } = await memory();
+  const gpus = gpuLayers === 0 || backend === 'cpu' ? [] : allGpus;
   const marginBytes = memoryMarginMegabytes * 2 ** 20;
-  const cardBytes = cards.reduce((sum, bytes) => sum + Math.max(0, bytes - marginBytes), 0);
-  const where = cards.length > 0 ? 'on the graphics cards' : 'in memory';
+  const gpuBytes = gpus.reduce((sum, bytes) => sum + Math.max(0, bytes - marginBytes), 0);
+  const where = gpus.length > 0 ? 'on the graphics cards' : 'in memory';
   const sequences = options.sequences + (options.guidance ? 1 : 0);
   const { projectorBytes, draft } = await auxiliaryFiles(options);
   // A draft model has a cache of the same length.
   const cacheBytesPerToken = file.shape.cacheBytesPerToken + (draft?.cacheBytesPerToken ?? 0);
   const shape = { ...file.shape, cacheBytesPerToken };
-  const free = { freeBytes: mainBytes, cardBytes, auxiliaryBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
+  const free = { freeBytes: mainBytes, gpuBytes, auxiliaryBytes: projectorBytes + (draft?.sizeBytes ?? 0) };
   // The sequences of a draft model share no cells.
-  const shared = draft === undefined && sharesCells(options, cards.length > 0);
+  const shared = draft === undefined && sharesCells(options, gpus.length > 0);
   const { max } = flagOf('contextsize') as { readonly max: number };
   const fitting = (limit: number, shares?: ContextShares) =>
-    // Cards without room would count as none.
-    cards.length > 0 && cardBytes === 0
+    // GPUs without room would count as none.
+    gpus.length > 0 && gpuBytes === 0
       ? contextSize
       : largestContext(shape, { ...options, sequences, shared }, free, limit, shares);
   const defaultSize = fitting(max, settings.routermode ? routerShares : defaultShares);

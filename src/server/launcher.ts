@@ -22,7 +22,7 @@ import { engineRecipes, installed } from './engines-command.ts';
 import { guardFaults } from './guard-faults.ts';
 import { modelLibrary } from './model-library.ts';
 import { openBrowser } from './open-browser.ts';
-import { ownCards, recommendedHere } from './own-machine.ts';
+import { ownGpus, recommendedHere } from './own-machine.ts';
 import type { Stops } from './stops.ts';
 
 interface LauncherDeps {
@@ -67,13 +67,13 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     exists: existsSync,
     environment: process.env,
     availableBytes,
-    cards: ownCards,
+    gpus: ownGpus,
     recipes: () => engineRecipes.map((recipe) => ({ ...recipe, installed: installed(recipe) !== undefined })),
     quit: end,
   });
   // The session guards these endpoints.
   const access = { enabled: true, password: undefined };
-  const models = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, cards: [] }));
+  const models = modelLibrary(settings, undefined, async () => ({ mainBytes: 0, gpus: [] }));
   const library = async () => models;
   const showAddress = (): void => {
     session.renew();

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 const machine = {
-  memory: async () => ({ cardBytes: [4e9], mainBytes: 16e9 }),
+  memory: async () => ({ gpuBytes: [4e9], mainBytes: 16e9 }),
   options: { ...defaultMemory, marginBytes: 0 },
   contextSize: 4096,
 };

@@ -118,7 +118,7 @@ describe('parley pull', () => {
       findPackage: () => Promise.reject(new Error('npm does not know it')),
       now: () => 0,
       machine: {
-        memory: async () => ({ cardBytes: [], mainBytes: 64e9 }),
+        memory: async () => ({ gpuBytes: [], mainBytes: 64e9 }),
         options: { ...defaultMemory, marginBytes: 0 },
         contextSize: 4096,
       },

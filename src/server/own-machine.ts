@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import type { CardMemory, CardUse } from '../core/card-memory.ts';
+import type { GpuMemory, GpuUse } from '../core/gpu-memory.ts';
 import { availableBytes } from '../core/memory.ts';
 import type { Recommendations } from '../core/models-view.ts';
 import { gpuBuilds, installedBuilds } from '../engines/llama/gpu-builds.ts';
@@ -16,14 +16,14 @@ import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { runProbe } from './probe.ts';
 
-/** The graphics cards of this machine. */
-export const ownCards = probedCards({
+/** The GPUs of this machine. */
+export const ownGpus = probedGpus({
   builds: () => [...installedBuilds().keys()],
   probe: runProbe,
   now: () => performance.now(),
 });
 
-interface CardSources {
+interface GpuSources {
   readonly builds: () => readonly GpuBuild[];
   readonly probe: typeof runProbe;
   /** Milliseconds of a clock that never goes back. */
@@ -33,46 +33,46 @@ interface CardSources {
 /** A probe starts a process and may take seconds. */
 const freshMs = 60_000;
 
-/** The graphics cards of the best build that works here, with their memory within the last minute. */
-export function probedCards({ builds, probe, now }: CardSources): () => Promise<readonly CardMemory[]> {
-  let known: { readonly at: number; readonly cards: Promise<readonly CardMemory[]> } | undefined;
-  const look = async (): Promise<readonly CardMemory[]> => {
+/** The GPUs of the best build that works here, with their memory within the last minute. */
+export function probedGpus({ builds, probe, now }: GpuSources): () => Promise<readonly GpuMemory[]> {
+  let known: { readonly at: number; readonly gpus: Promise<readonly GpuMemory[]> } | undefined;
+  const look = async (): Promise<readonly GpuMemory[]> => {
     const installed = builds();
     for (const build of gpuBuilds.auto.filter((one) => one !== 'none' && installed.includes(one))) {
       const result = await probe(`llama ${build}`);
-      const cards = result.type === 'loaded' ? (result.devices ?? []).filter(({ graphics }) => graphics) : [];
-      if (cards.length > 0) return cards.map((card) => ({ ...card, description: card.name }));
+      const gpus = result.type === 'loaded' ? (result.devices ?? []).filter(({ graphics }) => graphics) : [];
+      if (gpus.length > 0) return gpus.map((gpu) => ({ ...gpu, description: gpu.name }));
     }
     return [];
   };
   return () => {
-    if (!known || now() - known.at > freshMs) known = { at: now(), cards: look() };
-    return known.cards;
+    if (!known || now() - known.at > freshMs) known = { at: now(), gpus: look() };
+    return known.gpus;
   };
 }
 
 /** The models that are recommended for this computer. */
 export async function recommendedHere(): Promise<Recommendations> {
-  const cardBytes = (await ownCards()).reduce((sum, { totalBytes }) => sum + totalBytes, 0);
+  const gpuBytes = (await ownGpus()).reduce((sum, { totalBytes }) => sum + totalBytes, 0);
   // A container may have less than the machine; without a limit the function names a huge number or 0.
   const machineBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  const models = recommendedFor({ cardBytes, machineBytes });
-  return { date: recommendedDate, memoryBytes: cardBytes || machineBytes, models };
+  const models = recommendedFor({ gpuBytes, machineBytes });
+  return { date: recommendedDate, memoryBytes: gpuBytes || machineBytes, models };
 }
 
 /** What loaded models hold, which they give back when another model is loaded. */
 export interface HeldMemory {
   readonly mainBytes: number;
-  readonly cards: readonly CardUse[];
+  readonly gpus: readonly GpuUse[];
 }
 
 /** This machine, for a server with these settings. */
 export function ownMachine(
   settings: Settings = defaultSettings,
-  held: () => Promise<HeldMemory> = async () => ({ mainBytes: 0, cards: [] }),
+  held: () => Promise<HeldMemory> = async () => ({ mainBytes: 0, gpus: [] }),
 ): HubMachine {
   return {
-    memory: async () => freeMemory(settings.usecpu ? [] : await ownCards(), availableBytes(), await held()),
+    memory: async () => freeMemory(settings.usecpu ? [] : await ownGpus(), availableBytes(), await held()),
     options: {
       ...defaultMemory,
       sequences: Math.max(1, settings.parallelrequests),
@@ -87,14 +87,14 @@ export function ownMachine(
   };
 }
 
-export function freeMemory(cards: readonly CardMemory[], mainBytes: number, held: HeldMemory): FreeMemory {
-  const left = [...held.cards];
+export function freeMemory(gpus: readonly GpuMemory[], mainBytes: number, held: HeldMemory): FreeMemory {
+  const left = [...held.gpus];
   const heldOf = (description: string) => {
-    const index = left.findIndex((card) => card.description === description);
+    const index = left.findIndex((gpu) => gpu.description === description);
     return index < 0 ? 0 : (left.splice(index, 1)[0]?.heldBytes ?? 0);
   };
   return {
-    cardBytes: cards.map(({ description, freeBytes, totalBytes }) =>
+    gpuBytes: gpus.map(({ description, freeBytes, totalBytes }) =>
       Math.min(totalBytes, freeBytes + heldOf(description)),
     ),
     mainBytes: Math.min(totalmem(), mainBytes + held.mainBytes),

@@ -11,10 +11,10 @@ import type { ProbeResult } from './probe.ts';
 const root = mkdtempSync(join(tmpdir(), 'parley-pack-build-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const card = { name: 'a fake card', graphics: true, freeBytes: 8e9, totalBytes: 9e9 };
+const gpu = { name: 'a fake card', graphics: true, freeBytes: 8e9, totalBytes: 9e9 };
 
 /** A machine with fake tools (see `fakeToolkit`), and a probe that answers so. */
-function world(probed: ProbeResult = { type: 'loaded', devices: [card] }) {
+function world(probed: ProbeResult = { type: 'loaded', devices: [gpu] }) {
   const place = mkdtempSync(join(root, 'machine-'));
   const { environment, source } = fakeToolkit(place);
   const run = async (args: string, { arch = 'x64', platform = 'linux' as NodeJS.Platform } = {}) => {
@@ -37,7 +37,7 @@ function world(probed: ProbeResult = { type: 'loaded', devices: [card] }) {
 
 // The fake programs are shell scripts.
 describe.skipIf(process.platform === 'win32')('pack build, with fake programs', () => {
-  test('says what it compiles, how far it is, and which card the result works with; list and remove know it', async () => {
+  test('says what it compiles, how far it is, and which GPU the result works with; list and remove know it', async () => {
     const { run, source } = world();
     expect((await run('list')).output).toContain('cuda-built      not compiled: parley pack build cuda.');
     const { code, output } = await run(`build cuda --source ${source} --jobs 2`);

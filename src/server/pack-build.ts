@@ -94,8 +94,8 @@ function compileProgress(terminal: Terminal): BuildDeps['compiled'] {
 async function checked(probe: typeof runProbe): Promise<string> {
   const result = await probe('llama cuda-built');
   if (result.type === 'failed') return `It cannot be used here: ${result.reason}`;
-  const cards = (result.devices ?? []).filter(({ graphics }) => graphics);
-  const named = cards.map(
+  const gpus = (result.devices ?? []).filter(({ graphics }) => graphics);
+  const named = gpus.map(
     ({ name, freeBytes, totalBytes }) => `${name}, ${byteSize(freeBytes)} of ${byteSize(totalBytes)} free`,
   );
   return `It works with: ${named.join('; ')}.`;

@@ -5,7 +5,7 @@ import { type ChildExit, type Spawn, spawnChild } from '../engines/host/child.ts
 import type { StartTimer } from '../engines/host/engine-process.ts';
 import { howItDied } from '../engines/host/engine-state.ts';
 
-/** A processor or graphics card that a library can compute with. */
+/** A processor or GPU that a library can compute with. */
 export interface ProbedDevice {
   readonly name: string;
   readonly graphics: boolean;

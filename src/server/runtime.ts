@@ -428,7 +428,7 @@ async function libraryOf(
 
 async function heldMemory(registry: Registry): Promise<HeldMemory> {
   const loaded = registry.list().filter(({ resident }) => resident);
-  return { mainBytes: loaded.reduce((sum, { bytes = 0 }) => sum + bytes, 0), cards: await registry.cards() };
+  return { mainBytes: loaded.reduce((sum, { bytes = 0 }) => sum + bytes, 0), gpus: await registry.gpus() };
 }
 
 interface SettleOptions {

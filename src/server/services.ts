@@ -126,7 +126,7 @@ export function serverServices(deps: ServiceDeps) {
     models: models?.list,
     spans: tracer?.counts,
     documents: deps.documentTotals,
-    cards: async () => (await deps.memory?.cards?.()) ?? [],
+    gpus: async () => (await deps.memory?.gpus?.()) ?? [],
   });
   const { inspect, noagentreport } = settings;
   const inspected = new RequestStore({ count: inspect, now: () => Date.now(), tick: () => performance.now() });

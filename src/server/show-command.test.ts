@@ -35,7 +35,7 @@ async function show(args: string[], base = 'http://127.0.0.1:1') {
     args,
     places,
     hub: { base, token: undefined, offline: false, registry: base },
-    machine: { ...ownMachine(), memory: async () => ({ cardBytes: [], mainBytes: 2 ** 34 }) },
+    machine: { ...ownMachine(), memory: async () => ({ gpuBytes: [], mainBytes: 2 ** 34 }) },
     terminal: new Terminal({ interactive: false, columns: 80, write }),
     fetch,
   });

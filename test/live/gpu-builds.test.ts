@@ -14,7 +14,7 @@ afterAll(() => {
   rmSync(packs, { recursive: true });
 });
 
-/** The place of a compiled CUDA library, with a file that no loader takes. No card is needed for that. */
+/** The place of a compiled CUDA library, with a file that no loader takes. No GPU is needed for that. */
 function brokenLibrary(changes: { readonly version?: string } = {}): void {
   const folder = packageFolder(packs, builtPackage.name);
   mkdirSync(folder, { recursive: true });

@@ -135,21 +135,21 @@ describe('EmbeddingHost: restart', () => {
 
   test('uses the CPU after a GPU error', () => {
     const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
-    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
-    expect(startOver({ ...exit, lastLines }, onCard)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
+    const onGpu = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+    expect(startOver({ ...exit, lastLines }, onGpu)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
     expect(startOver({ ...exit, lastLines }, options)).toBeUndefined();
   });
 
-  test('uses the next GPU build after a GPU error, and the CPU if the card is full', () => {
-    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+  test('uses the next GPU build after a GPU error, and the CPU if the GPU is full', () => {
+    const onGpu = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
     const builds = ['cuda', 'vulkan', 'none'] as const;
     const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
-    expect(startOver({ ...exit, lastLines }, onCard, builds)).toMatchObject({
+    expect(startOver({ ...exit, lastLines }, onGpu, builds)).toMatchObject({
       backend: 'auto',
       failedGpuBuilds: ['cuda'],
     });
     const full = ['allocating 9.00 MiB on device 0: cudaMalloc failed: out of memory'];
-    expect(startOver({ ...exit, lastLines: full }, onCard, builds)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
+    expect(startOver({ ...exit, lastLines: full }, onGpu, builds)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
   });
 
   test('keeps the options after other exits', () => {
@@ -163,13 +163,13 @@ describe('EmbeddingHost: restart', () => {
       FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
     >();
     const notes: string[] = [];
-    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+    const onGpu = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
     const observer = { note: (text: string) => notes.push(text) };
     const { spawn, startTimer } = fakes;
     new EmbeddingHost({
       capability: 'embedding',
       entry: 'main.js',
-      options: onCard,
+      options: onGpu,
       spawn,
       startTimer,
       observer,

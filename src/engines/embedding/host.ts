@@ -1,4 +1,3 @@
-import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import type {
   Embedded,
   EmbeddingEngine,
@@ -8,13 +7,14 @@ import type {
   RankRequest,
 } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
+import type { GpuMemory, GpuUse } from '../../core/gpu-memory.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { TaskEngine, type TaskEngineDeps } from '../host/task-engine.ts';
 import type { LoadOptions } from '../llama/load-options.ts';
 import {
-  cardMemoryFailure,
   gpuFailure,
+  gpuMemoryFailure,
   loadReason,
   type MachineFacts,
   type StartOver,
@@ -57,16 +57,16 @@ export class EmbeddingHost
     return ranked;
   }
 
-  /** The cards that the model uses, with their memory when it was loaded. */
-  cardUse(): readonly CardUse[] {
-    return this.state().type === 'ready' ? (this.facts()?.cards ?? []) : [];
+  /** The GPUs that the model uses, with their memory when it was loaded. */
+  gpuUse(): readonly GpuUse[] {
+    return this.state().type === 'ready' ? (this.facts()?.gpus ?? []) : [];
   }
 
-  /** The memory of the cards now; none without a loaded model. */
-  async cards(): Promise<readonly CardMemory[]> {
-    if (this.cardUse().length === 0) return [];
+  /** The memory of the GPUs now; none without a loaded model. */
+  async gpus(): Promise<readonly GpuMemory[]> {
+    if (this.gpuUse().length === 0) return [];
     try {
-      return (await this.#only('cards', { type: 'cards' }, AbortSignal.timeout(maxAnswerMs))).cards;
+      return (await this.#only('gpus', { type: 'gpus' }, AbortSignal.timeout(maxAnswerMs))).gpus;
     } catch {
       return [];
     }
@@ -86,7 +86,7 @@ export function startsOver(
   known: MachineFacts,
 ): StartOver<EmbeddingOptions> | undefined {
   if (options.backend === 'cpu') return startOver(exit, options, { ...known, gpuLayers: undefined, hasWorked: false });
-  const full = cardMemoryFailure(exit.lastLines);
+  const full = gpuMemoryFailure(exit.lastLines);
   const next = full ? undefined : startOver(exit, options, { ...known, gpuLayers: undefined, hasWorked: false });
   const failure = full ?? gpuFailure(exit.lastLines);
   if (next || !failure) return next;
@@ -129,7 +129,7 @@ export interface EmbeddingOptions extends Pick<LoadOptions, GpuOptions | CpuOpti
 export type EmbeddingTask =
   | { readonly type: 'embed'; readonly request: EmbeddingRequest }
   | { readonly type: 'rank'; readonly request: RankRequest }
-  | { readonly type: 'cards' };
+  | { readonly type: 'gpus' };
 
 interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
   readonly type: 'embedded';
@@ -143,4 +143,4 @@ interface EmbeddedVectors extends Omit<Embedded, 'vectors'> {
 export type EmbeddingEvent =
   | EmbeddedVectors
   | ({ readonly type: 'ranked' } & Ranked)
-  | { readonly type: 'cards'; readonly cards: readonly CardMemory[] };
+  | { readonly type: 'gpus'; readonly gpus: readonly GpuMemory[] };

@@ -32,7 +32,7 @@ const model: LoadedModel = {
   layers: 2,
   gpuLayers: 0,
   devices: [],
-  cards: [],
+  gpus: [],
   cpuVariant: 'x64',
   snapshotBytes: 0,
   pool: undefined,

@@ -1,6 +1,6 @@
-import type { CardMemory, CardUse } from '../../core/card-memory.ts';
 import { reviveError } from '../../core/errors.ts';
 import { abortedUnstarted } from '../../core/events.ts';
+import type { GpuMemory, GpuUse } from '../../core/gpu-memory.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import {
   type CacheReport,
@@ -58,7 +58,7 @@ export class LlamaHost extends EngineHost implements TextEngine {
   #pool: PoolFigures | undefined;
   /** Layers on GPUs, as reported by the running worker. */
   #gpuLayers: number | undefined;
-  #cards: readonly CardUse[] = [];
+  #gpus: readonly GpuUse[] = [];
   readonly #failedBuilds: FailedBuild[] = [];
 
   constructor(
@@ -183,14 +183,14 @@ export class LlamaHost extends EngineHost implements TextEngine {
   }
 
   /** The GPUs that the model uses, with their memory when it was loaded. */
-  cardUse(): readonly CardUse[] {
-    return this.#isReady ? this.#cards : [];
+  gpuUse(): readonly GpuUse[] {
+    return this.#isReady ? this.#gpus : [];
   }
 
   /** The present memory of those GPUs; empty without a loaded model. */
-  async cards(): Promise<readonly CardMemory[]> {
-    if (this.cardUse().length === 0) return [];
-    return this.process.call<readonly CardMemory[]>((id) => ({ type: 'cards', id })).catch(() => []);
+  async gpus(): Promise<readonly GpuMemory[]> {
+    if (this.gpuUse().length === 0) return [];
+    return this.process.call<readonly GpuMemory[]>((id) => ({ type: 'gpus', id })).catch(() => []);
   }
 
   get states(): SavedStates | undefined {
@@ -205,9 +205,9 @@ export class LlamaHost extends EngineHost implements TextEngine {
     };
   }
 
-  #loaded({ layers, gpuLayers, devices, cards, cpuVariant, snapshotBytes, notes, ...facts }: LoadedModel): void {
-    this.#cards = cards;
-    const placed = { all: layers + 1, onCards: gpuLayers };
+  #loaded({ layers, gpuLayers, devices, gpus, cpuVariant, snapshotBytes, notes, ...facts }: LoadedModel): void {
+    this.#gpus = gpus;
+    const placed = { all: layers + 1, onGpus: gpuLayers };
     this.#model = { name: this.options.name, path: this.options.model, ...facts, layers: placed };
     // The count of changes continues after a restart.
     const { threads: decode, batchThreads: prefill } = this.options;

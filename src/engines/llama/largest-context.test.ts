@@ -12,11 +12,11 @@ const shape = {
 } as ModelShape;
 const options = { ...defaultMemory, contextSize: 16_384 };
 const gib = 2 ** 30;
-const size = (free: number, cards = 0, own: Partial<ModelShape> = {}) =>
+const size = (free: number, gpus = 0, own: Partial<ModelShape> = {}) =>
   largestContext(
     { ...shape, ...own },
     options,
-    { freeBytes: free * gib, cardBytes: cards * gib, auxiliaryBytes: 0 },
+    { freeBytes: free * gib, gpuBytes: gpus * gib, auxiliaryBytes: 0 },
     524_288,
   );
 
@@ -28,7 +28,7 @@ test('largestContext: a quarter of the main memory that the model leaves', () =>
   expect(size(5 + 1000)).toBe(131_072);
 });
 
-test('largestContext: half of what the model leaves on cards, and no layer moves to main memory for it', () => {
+test('largestContext: half of what the model leaves on GPUs, and no layer moves to main memory for it', () => {
   expect(size(64, 5 + 2)).toBe(32_768);
   expect(size(64, 5 + 14)).toBe(131_072);
   expect(size(64, 4)).toBe(16_384);

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import { readDiskCache } from '../../config/paths.ts';
-import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
+import type { GpuUse } from '../../core/gpu-memory.ts';
 import { loraFiles } from '../../core/lora.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
@@ -70,7 +70,7 @@ export function loadOptions(settings: Settings, facts: ModelFacts) {
     contextShift: !settings.noshift && !settings.deterministic,
     reusePrompt: !settings.nofastforward,
     /** Whether other models are loaded beside this one, so that it takes no memory that it can do without. */
-    sharesCards: settings.routermode,
+    sharesGpus: settings.routermode,
     /** Cells that all sequences share; 0 for none, -1 for the default. */
     cellPool:
       settings.parallelrequests > 1 && !settings.deterministic && !settings.enableguidance ? settings.kvpool : 0,
@@ -202,7 +202,7 @@ export interface LoadedModel extends Omit<TextModel, 'name' | 'path' | 'layers'>
   readonly gpuLayers: number;
   readonly devices: readonly string[];
   /** The GPUs that it uses, with their memory right after the load. */
-  readonly cards: readonly CardUse[];
+  readonly gpus: readonly GpuUse[];
   readonly cpuVariant: string;
   /** The most that snapshots of replaced chats may take of the main memory; 0 for none. */
   readonly snapshotBytes: number;

@@ -2,7 +2,7 @@ import { assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../config/flags.ts';
 import { loadOptions } from './load-options.ts';
-import { cardNeed, type Fit, hasRoomForOwnCells, layersThatFit, placedBytes, placementProblem } from './memory-fit.ts';
+import { type Fit, gpuNeed, hasRoomForOwnCells, layersThatFit, placedBytes, placementProblem } from './memory-fit.ts';
 
 const gigabyte = 2 ** 30;
 const shape = {
@@ -58,7 +58,7 @@ describe('placedBytes', () => {
 
 describe('hasRoomForOwnCells', () => {
   // The weights take 6 GB, the buffers half a gigabyte, and four contexts 2 GB.
-  const cards = (gigabytes: number) => ({ freeBytes: [gigabytes * gigabyte], marginBytes: 0, split: [] });
+  const gpus = (gigabytes: number) => ({ freeBytes: [gigabytes * gigabyte], marginBytes: 0, split: [] });
   const shared = { parallelrequests: 4, kvpool: -1 };
 
   test.each([
@@ -67,7 +67,7 @@ describe('hasRoomForOwnCells', () => {
     ['not beside other models', { ...shared, routermode: true }, 40, false],
     ['not if a flag asks for a pool', { parallelrequests: 4, kvpool: 9000 }, 40, false],
   ])('%s', (_, settings, gigabytes, expected) => {
-    expect(hasRoomForOwnCells(options(settings), cards(gigabytes))).toBe(expected);
+    expect(hasRoomForOwnCells(options(settings), gpus(gigabytes))).toBe(expected);
   });
 });
 
@@ -129,23 +129,23 @@ describe('layersThatFit', () => {
   });
 });
 
-describe('cardNeed', () => {
+describe('gpuNeed', () => {
   test('all layers with the margin, some layers by their share, no layers', () => {
-    const all = cardNeed(options())?.bytes ?? 0;
+    const all = gpuNeed(options())?.bytes ?? 0;
     expect(all).toBe(6 * gigabyte + 4096 * 2 ** 17 + 512 * 2 ** 20 + 1024 * 2 ** 20);
-    expect(cardNeed(options({ gpulayers: 16 }))?.bytes).toBe((6 * gigabyte + 4096 * 2 ** 17) / 2 + 512 * 2 ** 20);
-    expect(cardNeed(options({ gpulayers: 0 }))).toBeUndefined();
-    expect(cardNeed(options({ usecpu: true }))).toBeUndefined();
+    expect(gpuNeed(options({ gpulayers: 16 }))?.bytes).toBe((6 * gigabyte + 4096 * 2 ** 17) / 2 + 512 * 2 ** 20);
+    expect(gpuNeed(options({ gpulayers: 0 }))).toBeUndefined();
+    expect(gpuNeed(options({ usecpu: true }))).toBeUndefined();
   });
 
   test('names the GPUs of the flags', () => {
-    expect(cardNeed(options({ usecuda: ['1'] }))?.devices).toEqual(['1']);
-    expect(cardNeed(options())?.devices).toEqual([]);
+    expect(gpuNeed(options({ usecuda: ['1'] }))?.devices).toEqual(['1']);
+    expect(gpuNeed(options())?.devices).toEqual([]);
   });
 });
 
 describe('placementProblem', () => {
-  const cards = [
+  const gpus = [
     { name: 'CUDA0', description: 'first' },
     { name: 'CUDA1', description: 'second' },
   ];
@@ -159,7 +159,7 @@ describe('placementProblem', () => {
     [{ ...none, tensorSplit: [7, 3, 0, 0] }],
     [{ ...none, mainGpu: 1 }],
   ])('none with %j', (flags) => {
-    expect(placementProblem(flags, cards)).toBeUndefined();
+    expect(placementProblem(flags, gpus)).toBeUndefined();
   });
 
   test.each([
@@ -175,6 +175,6 @@ describe('placementProblem', () => {
     ],
     [{ ...none, mainGpu: 2 }, '--maingpu 2 is not here; there are 0'],
   ])('with %j: %s', (flags, sentence) => {
-    expect(placementProblem(flags, cards)).toContain(sentence);
+    expect(placementProblem(flags, gpus)).toContain(sentence);
   });
 });

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type CardNeed, namedCards } from '../../core/card-memory.ts';
+import { type GpuNeed, namedGpus } from '../../core/gpu-memory.ts';
 import type { fits, speeds } from '../../core/models-view.ts';
 import { expectedContextSize, type LoadOptions, readModelFile, sharesCells } from './load-options.ts';
 import { defaultMemory, type MemoryOptions, type ModelShape, modelMemory } from './model-shape.ts';
@@ -80,21 +80,21 @@ export function layersThatFit(fit: Fit): number {
   return Math.max(0, Math.min(layers + 1, Number.isNaN(fitting) ? 0 : fitting));
 }
 
-type Cards = Pick<Fit, 'freeBytes' | 'marginBytes' | 'split'>;
+type Gpus = Pick<Fit, 'freeBytes' | 'marginBytes' | 'split'>;
 
 /**
  * Whether each sequence can have cells of its own on these GPUs, which are faster than shared ones: if the whole model fits with
  * them, and they take at most half of the memory that it leaves.
  */
 export function hasRoomForOwnCells(
-  options: SizedOptions & Pick<LoadOptions, 'sharesCards'>,
-  cards: Cards,
+  options: SizedOptions & Pick<LoadOptions, 'sharesGpus'>,
+  gpus: Gpus,
   auxiliary?: AuxiliaryFiles,
 ): boolean {
-  if (options.cellPool >= 0 || options.sharesCards) return false;
+  if (options.cellPool >= 0 || options.sharesGpus) return false;
   const { layers } = options.shape;
   const { cacheBytes, ...bytes } = placedBytes({ ...options, cellPool: 0 }, auxiliary);
-  return layersThatFit({ ...bytes, cacheBytes: 2 * cacheBytes, layers, ...cards }) === layers + 1;
+  return layersThatFit({ ...bytes, cacheBytes: 2 * cacheBytes, layers, ...gpus }) === layers + 1;
 }
 
 /** With explicit shares, the GPU that is full first limits all of them. */
@@ -112,7 +112,7 @@ function usableBytes({ freeBytes, marginBytes, split }: Fit): number {
 type PlacementOptions = SizedOptions & Pick<LoadOptions, 'backend' | 'gpuLayers' | 'devices' | 'memoryMarginMegabytes'>;
 
 /** The GPU memory of a model with all of its layers, or with those that its flags name; undefined without GPUs. */
-export function cardNeed(options: PlacementOptions, auxiliary?: AuxiliaryFiles): CardNeed | undefined {
+export function gpuNeed(options: PlacementOptions, auxiliary?: AuxiliaryFiles): GpuNeed | undefined {
   const { backend, gpuLayers, devices, shape } = options;
   if (backend === 'cpu' || gpuLayers === 0) return undefined;
   const { modelBytes, cacheBytes, fixedBytes } = placedBytes(options, auxiliary);
@@ -129,19 +129,19 @@ export function placementProblem(
   all: readonly { readonly name: string; readonly description: string }[],
 ): string | undefined {
   const here = `there ${all.length === 1 ? 'is' : 'are'} ${all.map(({ name, description }, index) => `${index} (${name}, ${description})`).join(', ')}`;
-  const missing = devices.find((device) => namedCards(all, [device]).length === 0);
+  const missing = devices.find((device) => namedGpus(all, [device]).length === 0);
   if (missing !== undefined) return `the card ${missing} (--usecuda, --usevulkan, --device) is not here; ${here}`;
-  const cards = namedCards(all, devices).length;
+  const gpus = namedGpus(all, devices).length;
   const shares = tensorSplit.findLastIndex((share) => share > 0) + 1;
-  if (shares > cards) return `--tensor_split has ${shares} shares, and the model uses ${cards} of the cards; ${here}`;
-  if (mainGpu >= cards) return `--maingpu ${mainGpu} is not here; ${here}`;
+  if (shares > gpus) return `--tensor_split has ${shares} shares, and the model uses ${gpus} of the cards; ${here}`;
+  if (mainGpu >= gpus) return `--maingpu ${mainGpu} is not here; ${here}`;
   return undefined;
 }
 
 /** Memory of library and process besides what is allocated for the model. */
 const processBytes = 200 * 2 ** 20;
 
-/** Main memory that a model needs if none of it is on cards. */
+/** Main memory that a model needs if none of it is on GPUs. */
 export function memoryNeed(
   shape: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
   contextSize: number,
@@ -154,13 +154,13 @@ export function memoryNeed(
 
 /** The memory that a model may use. */
 export interface FreeMemory {
-  /** Of each card. */
-  readonly cardBytes: readonly number[];
+  /** Of each GPU. */
+  readonly gpuBytes: readonly number[];
   readonly mainBytes: number;
 }
 
 interface FitOptions extends MemoryOptions {
-  /** Memory to leave free on each card. */
+  /** Memory to leave free on each GPU. */
   readonly marginBytes: number;
   /** 0 without a projector. */
   readonly projectorBytes: number;
@@ -186,8 +186,8 @@ export function modelFit(shape: ModelShape, options: FitOptions, free: FreeMemor
   const layers = shape.layers + 1;
   const divided = weightBytes - hostBytes + cacheBytes;
   const bytes = { modelBytes: weightBytes - hostBytes, cacheBytes, fixedBytes };
-  const cards = { freeBytes: free.cardBytes, marginBytes: options.marginBytes, split: [] };
-  const cardLayers = layersThatFit({ ...bytes, layers: shape.layers, ...cards });
+  const gpus = { freeBytes: free.gpuBytes, marginBytes: options.marginBytes, split: [] };
+  const cardLayers = layersThatFit({ ...bytes, layers: shape.layers, ...gpus });
   const share = cardLayers / layers;
   const mainBytes = (1 - share) * divided + (share < 1 ? computeBytes : 0) + (share > 0 ? 0 : options.projectorBytes);
   const isPlaced = mainBytes + hostBytes + processBytes <= free.mainBytes * usableShare;
@@ -196,15 +196,15 @@ export function modelFit(shape: ModelShape, options: FitOptions, free: FreeMemor
   return { fit, memoryBytes, cardLayers, layers, speed: speedOf(shape, share) };
 }
 
-/** Bytes per second that are read in practice: a card of the middle class, and two channels of main memory. */
-const cardRate = 300e9;
+/** Bytes per second that are read in practice: a GPU of the middle class, and two channels of main memory. */
+const gpuRate = 300e9;
 const mainRate = 30e9;
 /** Tokens per second of each class but the last. */
 const classes = { fast: 40, good: 12, slow: 4 } as const;
 
 /** Writing a token reads all active weights once, which takes longer than computing with them. */
 function speedOf({ sizeBytes, activeBytes = sizeBytes }: ModelShape, share: number): ModelFit['speed'] {
-  const tokens = 1 / ((activeBytes * share) / cardRate + (activeBytes * (1 - share)) / mainRate);
+  const tokens = 1 / ((activeBytes * share) / gpuRate + (activeBytes * (1 - share)) / mainRate);
   const [speed] = Object.entries(classes).find(([, min]) => tokens >= min) ?? ['very slow'];
   return speed as ModelFit['speed'];
 }
@@ -212,8 +212,8 @@ function speedOf({ sizeBytes, activeBytes = sizeBytes }: ModelShape, share: numb
 interface FreeRoom {
   /** Free main memory, without the model. */
   readonly freeBytes: number;
-  /** Free memory of the graphics cards that it may use, less what is left free there; 0 without cards. */
-  readonly cardBytes: number;
+  /** Free memory of the GPUs that it may use, less what is left free there; 0 without GPUs. */
+  readonly gpuBytes: number;
   /** Files that are loaded with it. */
   readonly auxiliaryBytes: number;
 }
@@ -222,20 +222,20 @@ interface FreeRoom {
 const factors = [1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 /** Shares of the memory left by the model that a longer context may take. The rest is for cached chats and other programs. */
 export interface ContextShares {
-  readonly cards: number;
+  readonly gpus: number;
   readonly main: number;
 }
 
-export const defaultShares: ContextShares = { cards: 1 / 2, main: 1 / 4 };
+export const defaultShares: ContextShares = { gpus: 1 / 2, main: 1 / 4 };
 
 /**
  * A context above the default where there is room for it, at most the trained one. The KV cache is allocated at once, and a model that
- * is only in part on cards would lose layers to it: it keeps the default.
+ * is only in part on GPUs would lose layers to it: it keeps the default.
  */
 export function largestContext(
   shape: ModelShape,
   options: MemoryOptions,
-  { freeBytes, cardBytes, auxiliaryBytes }: FreeRoom,
+  { freeBytes, gpuBytes, auxiliaryBytes }: FreeRoom,
   max: number,
   shares = defaultShares,
 ): number {
@@ -245,6 +245,6 @@ export function largestContext(
   const bytesFor = (size: number): number =>
     modelMemory(shape, { ...options, contextSize: size }).totalBytes + auxiliaryBytes;
   const base = bytesFor(contextSize);
-  const room = cardBytes > 0 ? (cardBytes - base) * shares.cards : (freeBytes - base) * shares.main;
+  const room = gpuBytes > 0 ? (gpuBytes - base) * shares.gpus : (freeBytes - base) * shares.main;
   return sizes.findLast((size) => size > contextSize && bytesFor(size) - base <= room) ?? contextSize;
 }

@@ -23,7 +23,7 @@ type GenerationMessage =
 export type Call =
   /** How many tokens of its prompt are not in the cache. */
   | { readonly type: 'uncached'; readonly request: GenerationRequest }
-  | { readonly type: 'cache' | 'cards' }
+  | { readonly type: 'cache' | 'gpus' }
   | { readonly type: 'states'; readonly action: StatesAction }
   /** Frees memory of snapshots. */
   | { readonly type: 'release'; readonly bytes: number }

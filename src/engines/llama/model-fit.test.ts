@@ -14,9 +14,9 @@ const shape = {
 };
 const options = { ...defaultMemory, contextSize: 8192, marginBytes: gigabyte, projectorBytes: 0 };
 
-const fit = (cards: readonly number[], main: number, own = {}) =>
+const fit = (gpus: readonly number[], main: number, own = {}) =>
   modelFit({ ...shape, ...own }, options, {
-    cardBytes: cards.map((one) => one * gigabyte),
+    gpuBytes: gpus.map((one) => one * gigabyte),
     mainBytes: main * gigabyte,
   });
 
@@ -29,13 +29,13 @@ describe('modelFit', () => {
     ['two cards', [6, 6], 4, { fit: 'card', cardLayers: 32 }],
     ['no card', [], 16, { fit: 'processor', cardLayers: 0 }],
     ['no card and little memory', [], 8, { fit: 'no' }],
-  ])('%s', (_, cards, main, expected) => {
-    expect(fit(cards, main)).toMatchObject({ ...expected, layers: 32 });
+  ])('%s', (_, gpus, main, expected) => {
+    expect(fit(gpus, main)).toMatchObject({ ...expected, layers: 32 });
   });
 
   test('memory: weights, cache, compute buffers and the projector', () => {
     const withProjector = { ...options, projectorBytes: gigabyte };
-    const { memoryBytes } = modelFit(shape, withProjector, { cardBytes: [], mainBytes: 0 });
+    const { memoryBytes } = modelFit(shape, withProjector, { gpuBytes: [], mainBytes: 0 });
     expect(memoryBytes).toBe(10.5 * gigabyte);
   });
 

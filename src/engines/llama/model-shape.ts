@@ -13,7 +13,7 @@ export interface ModelShape {
   readonly window?: { readonly bytesPerToken: number; readonly tokens: number } | undefined;
   /** State of the recurrent layers, of one sequence. */
   readonly stateBytes?: number;
-  /** Weights that stay in main memory even if all layers are on cards. */
+  /** Weights that stay in main memory even if all layers are on GPUs. */
   readonly hostBytes?: number;
   /** Weights that are read to compute a token; fewer than all with experts. */
   readonly activeBytes?: number;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
-  cardMemoryFailure,
   failedForGood,
   fallBackNote,
   fewerLayers,
   fewerLayersNote,
   gpuFailure,
+  gpuMemoryFailure,
   loadReason,
 } from './worker-failure.ts';
 
@@ -116,7 +116,7 @@ describe('GPU messages', () => {
   });
 });
 
-describe('cardMemoryFailure', () => {
+describe('gpuMemoryFailure', () => {
   test.each([
     [
       [
@@ -130,7 +130,7 @@ describe('cardMemoryFailure', () => {
     [['ggml_vulkan: Device memory allocation of size 9 failed.'], 'Device memory allocation of size 9 failed.'],
     [['  what():  vk::Device::allocateMemory: ErrorOutOfDeviceMemory'], 'vk::Device::allocateMemory'],
   ])('%j: %j', (lines, reason) => {
-    expect(cardMemoryFailure(lines)).toContain(reason);
+    expect(gpuMemoryFailure(lines)).toContain(reason);
   });
 
   test.each([
@@ -139,7 +139,7 @@ describe('cardMemoryFailure', () => {
     [['ggml_aligned_malloc: insufficient memory (attempted to allocate 9 MB)']],
     [[]],
   ])('%j: undefined', (lines) => {
-    expect(cardMemoryFailure(lines)).toBeUndefined();
+    expect(gpuMemoryFailure(lines)).toBeUndefined();
   });
 });
 

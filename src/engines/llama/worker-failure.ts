@@ -38,7 +38,7 @@ function withFewerLayers<Options extends Restartable>(
   options: Options,
   { gpuLayers = 0 }: WorkerFacts,
 ): StartOver<Options> | undefined {
-  const failure = cardMemoryFailure(lastLines);
+  const failure = gpuMemoryFailure(lastLines);
   if (failure === undefined || gpuLayers === 0) return undefined;
   const layersBefore = options.layersBefore ?? gpuLayers;
   const next = fewerLayers(gpuLayers, layersBefore);
@@ -115,7 +115,7 @@ function vulkanReason(lines: readonly string[]): string | undefined {
 }
 
 /** The line which says that the memory of a GPU, not the main memory, is full. */
-export function cardMemoryFailure(lines: readonly string[]): string | undefined {
+export function gpuMemoryFailure(lines: readonly string[]): string | undefined {
   const line = lines.find((one) =>
     /cudaMalloc failed: out of memory|(CUDA|HIP|MUSA) error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|ErrorOutOfDeviceMemory|ggml_vulkan: .*allocation of size \d+ failed|(unable|failed) to allocate (CUDA|ROCm|MUSA|Vulkan|Metal|MTL)\d* buffer/i.test(
       one,

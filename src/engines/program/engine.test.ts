@@ -4,9 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEngine } from '../../config/engine.ts';
-import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import type { GpuUse } from '../../core/gpu-memory.ts';
 import { isAlive } from '../../core/processes.ts';
 import { BackendPool } from '../remote/backend-pool.ts';
 import { chatRequest } from '../remote/testing/requests.ts';
@@ -26,7 +26,7 @@ function programOf(args: readonly string[], more: object = {}) {
 function engineOf(
   args: readonly string[] = [],
   more: object = {},
-  gpuUse: (pid: number) => Promise<readonly CardUse[] | undefined> = async () => [],
+  gpuUse: (pid: number) => Promise<readonly GpuUse[] | undefined> = async () => [],
 ) {
   const startTimer = (milliseconds: number, passed: () => void) => {
     const timer = setTimeout(passed, milliseconds).unref();
@@ -101,25 +101,25 @@ describe('ProgramEngine', () => {
     expect(guarded).toEqual([`+${pid}`, `-${pid}`]);
   });
 
-  test('cardUse: is what its process holds of GPUs once it is loaded, and is measured again by cards', async () => {
+  test('gpuUse: is what its process holds of GPUs once it is loaded, and is measured again by gpus', async () => {
     const gpu = { name: 'CUDA0', description: 'NVIDIA', totalBytes: 100, freeBytes: 60 };
-    let used: readonly CardUse[] | undefined = [{ ...gpu, heldBytes: 10 }];
+    let used: readonly GpuUse[] | undefined = [{ ...gpu, heldBytes: 10 }];
     const asked = new Set<number>();
     const { engine } = engineOf([], {}, async (pid) => {
       asked.add(pid);
       return used;
     });
     engine.start();
-    expect(engine.cardUse()).toEqual([]);
+    expect(engine.gpuUse()).toEqual([]);
     await engine.settled();
     expect([...asked]).toEqual([engine.pid]);
-    expect(engine.cardUse()).toEqual([{ ...gpu, heldBytes: 10 }]);
+    expect(engine.gpuUse()).toEqual([{ ...gpu, heldBytes: 10 }]);
     used = undefined;
-    expect(await engine.cards()).toEqual([{ ...gpu, heldBytes: 10 }]);
+    expect(await engine.gpus()).toEqual([{ ...gpu, heldBytes: 10 }]);
     used = [{ ...gpu, heldBytes: 30 }];
-    expect(await engine.cards()).toEqual([{ ...gpu, heldBytes: 30 }]);
+    expect(await engine.gpus()).toEqual([{ ...gpu, heldBytes: 30 }]);
     await engine.stop();
-    expect(engine.cardUse()).toEqual([]);
+    expect(engine.gpuUse()).toEqual([]);
     expect(engine.gpuNames).toEqual(['CUDA0']);
   });
 

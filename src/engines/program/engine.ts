@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { commandKind, type EngineProgram } from '../../config/engine.ts';
-import type { CardUse } from '../../core/card-memory.ts';
 import { AppError } from '../../core/errors.ts';
+import type { GpuUse } from '../../core/gpu-memory.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextState } from '../../core/text-service.ts';
 import type { ChildExit, Spawn } from '../host/child.ts';
@@ -36,7 +36,7 @@ interface ProgramEngineDeps
   readonly log: (line: string) => void;
   readonly observer: EngineObserver<ProgramIdentity>;
   /** What a process and its children hold of GPUs; undefined if it cannot be known now. */
-  readonly gpuUse?: (pid: number) => Promise<readonly CardUse[] | undefined>;
+  readonly gpuUse?: (pid: number) => Promise<readonly GpuUse[] | undefined>;
 }
 
 /** Time to end after its `stop` signal. */
@@ -57,7 +57,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   readonly output: ProgramOutput;
   readonly #text: RemoteText;
   #identity: ProgramIdentity | undefined;
-  #gpus: readonly CardUse[] = [];
+  #gpus: readonly GpuUse[] = [];
   #died: Promise<void> = new Promise(() => undefined);
 
   constructor(private readonly deps: ProgramEngineDeps) {
@@ -91,7 +91,7 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   /** What it held of GPUs when it was last measured. */
-  cardUse(): readonly CardUse[] {
+  gpuUse(): readonly GpuUse[] {
     return this.process.state().type === 'ready' ? this.#gpus : [];
   }
 
@@ -101,10 +101,10 @@ export class ProgramEngine extends EngineHost implements TextEngine {
   }
 
   /** Measures again: some programs take memory with their first request only. */
-  async cards(): Promise<readonly CardUse[]> {
+  async gpus(): Promise<readonly GpuUse[]> {
     const { pid } = this;
     if (this.process.state().type === 'ready' && pid !== undefined) await this.#measure(pid);
-    return this.cardUse();
+    return this.gpuUse();
   }
 
   override async stop(): Promise<void> {

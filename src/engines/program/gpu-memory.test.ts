@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GpuMemory, gpuUse, readGpuProcesses, readGpus, visibleGpus } from './gpu-memory.ts';
+import { gpuUse, NvidiaSmi, readGpuProcesses, readGpus, visibleGpus } from './gpu-memory.ts';
 
 const processes = 'GPU-a, 100, 2048\nGPU-b, 101, 512\nGPU-a, 300, 1024\nGPU-b, 101, 512\n';
 const gpus = 'GPU-a, 0, 81559, 70000, NVIDIA H100 80GB HBM3\nGPU-b, 1, 24576, 20000, NVIDIA RTX, of 24 GB\n';
@@ -52,12 +52,12 @@ test('gpuUse: adds the memory of the own processes on each GPU that they use', (
   expect(used).toMatchObject([{ name: 'CUDA1', heldBytes: 1024 * mebibyte }]);
 });
 
-describe('GpuMemory', () => {
+describe('NvidiaSmi', () => {
   const parents: Readonly<Record<number, number>> = { 100: 90, 90: 10, 101: 10, 10: 1, 300: 1 };
 
   function memoryOf(query: (args: readonly string[]) => Promise<string>, visible?: string) {
     const calls = { queries: 0 };
-    const memory = new GpuMemory({
+    const memory = new NvidiaSmi({
       query: (args) => {
         calls.queries += 1;
         return query(args);
@@ -116,7 +116,7 @@ describe('GpuMemory', () => {
   });
 
   test('ends for cyclic parents', async () => {
-    const memory = new GpuMemory({ query: answers, parent: async (pid) => pid });
+    const memory = new NvidiaSmi({ query: answers, parent: async (pid) => pid });
     expect(await memory.use(10)).toEqual([]);
   });
 });

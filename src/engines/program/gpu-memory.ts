@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { CardMemory, CardUse } from '../../core/card-memory.ts';
+import type { GpuMemory, GpuUse } from '../../core/gpu-memory.ts';
 import { readProcessStat } from '../../processes/guarded-processes.ts';
 
 /** Memory that a process holds of one GPU. */
@@ -11,7 +11,7 @@ interface GpuProcess {
   readonly bytes: number;
 }
 
-interface Gpu extends CardMemory {
+interface Gpu extends GpuMemory {
   readonly id: string;
   /** Its number among all GPUs of the machine. */
   readonly index: number;
@@ -72,14 +72,14 @@ export function gpuUse(
   gpus: readonly Gpu[],
   processes: readonly GpuProcess[],
   own: ReadonlySet<number>,
-): readonly CardUse[] {
-  return gpus.flatMap(({ id, index: _, ...card }) => {
+): readonly GpuUse[] {
+  return gpus.flatMap(({ id, index: _, ...memory }) => {
     const held = processes.filter(({ gpu, pid }) => gpu === id && own.has(pid));
-    return held.length === 0 ? [] : [{ ...card, heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0) }];
+    return held.length === 0 ? [] : [{ ...memory, heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0) }];
   });
 }
 
-interface GpuMemoryDeps {
+interface Deps {
   /** What the tool prints for these arguments. */
   readonly query: (args: readonly string[]) => Promise<string>;
   /** Undefined once the process has ended. */
@@ -89,14 +89,14 @@ interface GpuMemoryDeps {
 }
 
 /** What programs hold of NVIDIA GPUs. `nvidia-smi` runs once for all who ask meanwhile, and never again where it is absent. */
-export class GpuMemory {
+export class NvidiaSmi {
   #running: Promise<readonly [readonly GpuProcess[], readonly Gpu[]]> | undefined;
   #missing = false;
 
-  constructor(private readonly deps: GpuMemoryDeps = { query, parent, visible: process.env.CUDA_VISIBLE_DEVICES }) {}
+  constructor(private readonly deps: Deps = { query, parent, visible: process.env.CUDA_VISIBLE_DEVICES }) {}
 
   /** Of a process and its descendants; undefined if it cannot be known now. */
-  async use(pid: number): Promise<readonly CardUse[] | undefined> {
+  async use(pid: number): Promise<readonly GpuUse[] | undefined> {
     if (this.#missing) return [];
     try {
       const [processes, gpus] = await this.#answer();

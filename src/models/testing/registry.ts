@@ -1,4 +1,4 @@
-import type { CardMemory, CardUse } from '../../core/card-memory.ts';
+import type { GpuMemory, GpuUse } from '../../core/gpu-memory.ts';
 import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
@@ -18,19 +18,19 @@ export class FakeLifecycle implements Lifecycle {
   constructor(
     readonly name: string,
     private readonly size: number | undefined,
-    /** What it holds of the card. */
-    readonly onCard = 0,
-    private readonly freeOnCard: () => number = () => 0,
+    /** What it holds of the GPU. */
+    readonly onGpu = 0,
+    private readonly freeOnGpu: () => number = () => 0,
   ) {}
 
-  cardUse(): readonly CardUse[] {
-    if (this.#state.type !== 'ready' || this.onCard === 0) return [];
-    const card = { name: 'CUDA0', description: 'fake', totalBytes: 100, freeBytes: this.freeOnCard() };
-    return [{ ...card, heldBytes: this.onCard }];
+  gpuUse(): readonly GpuUse[] {
+    if (this.#state.type !== 'ready' || this.onGpu === 0) return [];
+    const gpu = { name: 'CUDA0', description: 'fake', totalBytes: 100, freeBytes: this.freeOnGpu() };
+    return [{ ...gpu, heldBytes: this.onGpu }];
   }
 
-  async cards(): Promise<readonly CardMemory[]> {
-    return this.cardUse();
+  async gpus(): Promise<readonly GpuMemory[]> {
+    return this.gpuUse();
   }
 
   start(): void {}
@@ -80,8 +80,8 @@ export interface FakeModel {
   readonly keepMs?: number;
   readonly idleMs?: number;
   readonly group?: string;
-  /** What it takes of the card. */
-  readonly onCard?: number;
+  /** What it takes of the GPU. */
+  readonly onGpu?: number;
   /** Whether the test calls `become`; ready at once otherwise. */
   readonly manual?: boolean;
   readonly broken?: string;
@@ -98,7 +98,7 @@ export function fakeRegistry(
   }: {
     room?: MemoryBudget;
     keepMs?: number;
-    /** What other programs hold of the card, which has 100. */
+    /** What other programs hold of the GPU, which has 100. */
     otherPrograms?: () => number;
     swapLimits?: SwapLimits;
   } = {},
@@ -107,9 +107,9 @@ export function fakeRegistry(
   let timers: { at: number; action: () => void }[] = [];
   const lifecycles: FakeLifecycle[] = [];
   const log: string[] = [];
-  const freeOnCard = (): number => {
+  const freeOnGpu = (): number => {
     const loaded = lifecycles.filter((one) => one.state().type === 'ready');
-    return loaded.reduce((free, { onCard }) => free - onCard, 100 - otherPrograms());
+    return loaded.reduce((free, { onGpu }) => free - onGpu, 100 - otherPrograms());
   };
   const spec = (name: string, model: FakeModel): ModelSpec<FakeLifecycle> => ({
     name,
@@ -123,9 +123,9 @@ export function fakeRegistry(
       if (model.broken) throw new Error(model.broken);
       return model.bytes ?? 10;
     },
-    ...(model.onCard !== undefined && { cardNeed: async () => ({ bytes: model.onCard ?? 0, devices: [] }) }),
+    ...(model.onGpu !== undefined && { gpuNeed: async () => ({ bytes: model.onGpu ?? 0, devices: [] }) }),
     make: () => {
-      const lifecycle = new FakeLifecycle(name, model.measured, model.onCard, freeOnCard);
+      const lifecycle = new FakeLifecycle(name, model.measured, model.onGpu, freeOnGpu);
       lifecycles.push(lifecycle);
       if (!model.manual) lifecycle.become({ type: 'ready' });
       return lifecycle;
@@ -133,7 +133,7 @@ export function fakeRegistry(
   });
   const specs = Object.entries(models).map(([name, model]) => spec(name, model));
   const registry: Registry = new Registry({
-    memoryBudget: () => ({ ...room, cards: registry.cardBudgets }),
+    memoryBudget: () => ({ ...room, gpus: registry.gpuBudgets }),
     now: () => now,
     defaultKeepMs: () => keepMs,
     ...(swapLimits && { swapLimits }),

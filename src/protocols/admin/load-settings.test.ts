@@ -4,7 +4,7 @@ import type { TextModel } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { loadSettingsEndpoints } from './load-settings.ts';
 
-const known = { contextSize: 8192, trainedContext: 32_768, layers: { all: 29, onCards: 12 } } as TextModel;
+const known = { contextSize: 8192, trainedContext: 32_768, layers: { all: 29, onGpus: 12 } } as TextModel;
 const status: LoadStatus = {
   model: 'mini',
   settings: { contextsize: 8192, gpulayers: null, quantkv: null, flashattention: null },

@@ -60,7 +60,7 @@ function statusBody({ model, settings, pending, failure, known, quantkv, flashat
       context: known?.contextSize ?? null,
       trained_context: known?.trainedContext ?? null,
       layers: known?.layers?.all ?? null,
-      gpu_layers: known?.layers?.onCards ?? null,
+      gpu_layers: known?.layers?.onGpus ?? null,
       quantkv,
       flashattention,
     },

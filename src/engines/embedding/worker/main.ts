@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../../core/embedding.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import { cardUse, readCards } from '../../llama/worker/native/weights.ts';
+import { gpuUse, readGpus } from '../../llama/worker/native/weights.ts';
 import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from '../host.ts';
 import { Embedder } from './embedder.ts';
 import { pairMarks } from './inputs.ts';
@@ -22,11 +22,11 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
   });
   await embedder.warmUp();
   return {
-    facts: { ...facts, cards: cardUse(model.before, readCards(native, model.gpus)) },
+    facts: { ...facts, gpus: gpuUse(model.before, readGpus(native, model.gpus)) },
     atOnce: tasksAtOnce,
     run: async (task, { tell, signal }) => {
-      if (task.type === 'cards') {
-        tell({ type: 'cards', cards: readCards(native, model.gpus) });
+      if (task.type === 'gpus') {
+        tell({ type: 'gpus', gpus: readGpus(native, model.gpus) });
         return;
       }
       if (task.type === 'rank') {

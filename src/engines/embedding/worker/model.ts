@@ -1,6 +1,6 @@
-import type { CardMemory } from '../../../core/card-memory.ts';
 import type { EmbeddingFacts, Pooling } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
+import type { GpuMemory } from '../../../core/gpu-memory.ts';
 import type { LoadTools } from '../../host/task-worker.ts';
 import { readModelFile } from '../../llama/load-options.ts';
 import { layersThatFit } from '../../llama/memory-fit.ts';
@@ -9,7 +9,7 @@ import { openEngine, watchedEngine } from '../../llama/worker/load/library.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
 import { makeThreadpools, metadata, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';
-import { gpuDevices, loadWeights, readCards } from '../../llama/worker/native/weights.ts';
+import { gpuDevices, loadWeights, readGpus } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
 import { StepThreads } from '../../llama/worker/threads/step-threads.ts';
 import { checkedWeights, weights } from '../../weights.ts';
@@ -28,7 +28,7 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
   const gpus = gpuDevices(native, options);
   if (gpus.length === 0 && options.backend !== 'cpu')
     tools.note('No usable GPU was found: embeddings are computed on the CPU.');
-  const before = readCards(native, gpus);
+  const before = readGpus(native, gpus);
   const layers = gpus.length === 0 ? 0 : await chooseLayers(options, path, before);
   if (gpus.length > 0 && layers < allLayers) tools.note(`${layers} layers of the embedding model are on the GPU.`);
   const pointer = await loadWeights(native, { ...options, model: path }, gpus, layers, tools.progress);
@@ -57,11 +57,11 @@ export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadT
   };
 }
 
-/** As many as fit beside what other models and programs have on the cards. */
+/** As many as fit beside what other models and programs have on the GPUs. */
 async function chooseLayers(
   { gpuLayers, memoryMarginMegabytes, tensorSplit }: EmbeddingOptions,
   path: string,
-  cards: readonly CardMemory[],
+  gpus: readonly GpuMemory[],
 ): Promise<number> {
   if (gpuLayers !== 'auto') return gpuLayers;
   const { shape } = await readModelFile(path);
@@ -73,7 +73,7 @@ async function chooseLayers(
     cacheBytes,
     fixedBytes: computeBytes,
     layers: shape.layers,
-    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    freeBytes: gpus.map(({ freeBytes }) => freeBytes),
     marginBytes: memoryMarginMegabytes * 2 ** 20,
     split: tensorSplit,
   });

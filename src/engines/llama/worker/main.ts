@@ -19,7 +19,7 @@ import { HeldSlots } from './memory/held-slots.ts';
 import { PromptHistory } from './memory/prompt-history.ts';
 import { Slot } from './memory/slot.ts';
 import { GpuBuildError } from './native/cuda-libraries.ts';
-import { NativeLoadError, readCards } from './native/weights.ts';
+import { NativeLoadError, readGpus } from './native/weights.ts';
 import {
   adapterSetting,
   beginGeneration,
@@ -95,8 +95,8 @@ function resultOf(call: Call, { worker, loop, states }: Serving): unknown {
       return uncachedTokens(worker, call.request);
     case 'cache':
       return cacheReport(worker);
-    case 'cards':
-      return readCards(native, gpus);
+    case 'gpus':
+      return readGpus(native, gpus);
     case 'release':
       return release(worker, call.bytes);
     case 'states':

@@ -13,8 +13,8 @@ import {
   nextGpuBuild,
   packagesFor,
 } from '../../gpu-builds.ts';
-import { howToGetCuda } from '../../graphics-cards.ts';
 import type { GpuBuild, LoadOptions } from '../../load-options.ts';
+import { howToGetCuda } from '../../present-gpus.ts';
 import { checkArchitectures, checkSystemBase, GpuBuildError, preload, whyNotLoaded } from '../native/cuda-libraries.ts';
 import { type Native, type NativeMedia, openFabric, openLibraries, variantName } from '../native/native.ts';
 import { allGpus } from '../native/weights.ts';

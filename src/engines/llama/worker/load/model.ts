@@ -1,13 +1,13 @@
-import type { CardMemory } from '../../../../core/card-memory.ts';
+import type { GpuMemory } from '../../../../core/gpu-memory.ts';
 import { isSupportedArchitecture } from '../../../../gguf/architectures.ts';
 import { systemOf } from '../../../../packs/catalogue.ts';
 import { hasCudaCompiler } from '../../../../packs/toolkit.ts';
 import type { Watch } from '../../../host/heartbeat.ts';
 import { installedBuilds } from '../../gpu-builds.ts';
-import { howToGetCuda, nvidiaCards, unusedCard } from '../../graphics-cards.ts';
 import { contextSizeFor, type LoadedModel, type LoadOptions, sharesCells } from '../../load-options.ts';
 import { auxiliaryFiles, hasRoomForOwnCells, layersThatFit, placedBytes } from '../../memory-fit.ts';
 import { cacheTypes, poolCells } from '../../model-shape.ts';
+import { howToGetCuda, nvidiaGpus, unusedGpu } from '../../present-gpus.ts';
 import { openProjector } from '../media/projector.ts';
 import { steadyNotes } from '../memory/batch-size.ts';
 import { Context, contextParams } from '../memory/context.ts';
@@ -19,7 +19,7 @@ import {
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
 import type { Pointer } from '../native/structs.ts';
-import { allGpus, cardUse, gpuDevices, loadWeights, NativeLoadError, readCards } from '../native/weights.ts';
+import { allGpus, gpuDevices, gpuUse, loadWeights, NativeLoadError, readGpus } from '../native/weights.ts';
 import { openDraft, withUsablePrediction } from '../open-draft.ts';
 import { PredictionLayers } from '../prediction-layers.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
@@ -48,7 +48,7 @@ export async function loadModel(
   const { native } = engine;
   const notes: string[] = [];
   const gpus = gpuDevices(native, requested);
-  const before = readCards(native, gpus);
+  const before = readGpus(native, gpus);
   const options = await withCells(await withUsablePrediction(requested, native.version(), notes), before);
   const gpuLayers = gpus.length === 0 ? 0 : existingLayers(await chooseLayers(options, before), options);
   placed(gpuLayers);
@@ -121,7 +121,7 @@ export async function loadModel(
     layers,
     gpuLayers: Math.min(gpuLayers, layers + 1),
     devices: gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
-    cards: cardUse(before, readCards(native, gpus)),
+    gpus: gpuUse(before, readGpus(native, gpus)),
     cpuVariant: engine.cpuVariant,
     snapshotBytes: 0,
     pool,
@@ -158,10 +158,10 @@ function mayUseGpu({ gpuLayers, backend }: LoadOptions): boolean {
 
 /** Looks for installed builds only on a machine with a GPU. */
 function unusedGpuNotes(): readonly string[] {
-  const cards = nvidiaCards();
-  if (cards.length === 0) return [];
+  const gpus = nvidiaGpus();
+  if (gpus.length === 0) return [];
   const how = howToGetCuda(hasCudaCompiler(), systemOf(process));
-  const unused = unusedCard(cards, [...installedBuilds().keys()], how);
+  const unused = unusedGpu(gpus, [...installedBuilds().keys()], how);
   return unused ? [`${unused.reason}. Parley computes on the processor. ${unused.advice}`] : [];
 }
 
@@ -170,23 +170,23 @@ function reclaimableMemory(native: Native, { loadMode }: LoadOptions): ProcessMe
   return allGpus(native).length > 0 || loadMode.includes('mlock') ? undefined : openProcessMemory();
 }
 
-async function chooseLayers(options: LoadOptions, cards: readonly CardMemory[]): Promise<number> {
+async function chooseLayers(options: LoadOptions, gpus: readonly GpuMemory[]): Promise<number> {
   if (options.gpuLayers !== 'auto') return options.gpuLayers;
   const bytes = placedBytes(options, await auxiliaryFiles(options));
-  return layersThatFit({ ...bytes, layers: options.shape.layers, ...roomOn(cards, options) });
+  return layersThatFit({ ...bytes, layers: options.shape.layers, ...roomOn(gpus, options) });
 }
 
-/** With cells of its own for each sequence if the cards have room for them and for all layers. */
-async function withCells(options: LoadOptions, cards: readonly CardMemory[]): Promise<LoadOptions> {
+/** With cells of its own for each sequence if the GPUs have room for them and for all layers. */
+async function withCells(options: LoadOptions, gpus: readonly GpuMemory[]): Promise<LoadOptions> {
   const { gpuLayers, shape } = options;
-  if (cards.length === 0 || (gpuLayers !== 'auto' && gpuLayers <= shape.layers)) return options;
-  const own = hasRoomForOwnCells(options, roomOn(cards, options), await auxiliaryFiles(options));
+  if (gpus.length === 0 || (gpuLayers !== 'auto' && gpuLayers <= shape.layers)) return options;
+  const own = hasRoomForOwnCells(options, roomOn(gpus, options), await auxiliaryFiles(options));
   return own ? { ...options, cellPool: 0 } : options;
 }
 
-function roomOn(cards: readonly CardMemory[], { memoryMarginMegabytes, tensorSplit }: LoadOptions) {
+function roomOn(gpus: readonly GpuMemory[], { memoryMarginMegabytes, tensorSplit }: LoadOptions) {
   return {
-    freeBytes: cards.map(({ freeBytes }) => freeBytes),
+    freeBytes: gpus.map(({ freeBytes }) => freeBytes),
     marginBytes: memoryMarginMegabytes * 2 ** 20,
     split: tensorSplit,
   };

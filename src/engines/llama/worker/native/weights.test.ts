@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Native } from './native.ts';
-import { cardUse, gpuDevices, kvOverrides, readCards, tensorOverrides } from './weights.ts';
+import { gpuDevices, gpuUse, kvOverrides, readGpus, tensorOverrides } from './weights.ts';
 
 const entryBytes = 264;
 const text = (memory: Uint8Array, start: number) => {
@@ -78,7 +78,7 @@ test('tensorOverrides: an unknown device is named in the error', () => {
 });
 
 /** A CPU and two GPUs. */
-function cardsNative(free: readonly number[] = [0, 10, 20]) {
+function gpusNative(free: readonly number[] = [0, 10, 20]) {
   const names = ['CPU', 'CUDA0', 'CUDA1'];
   return {
     deviceCount: () => 3,
@@ -93,27 +93,27 @@ function cardsNative(free: readonly number[] = [0, 10, 20]) {
   } as unknown as Native;
 }
 
-const anyCard = { backend: 'auto', gpuLayers: 'auto', devices: [], tensorSplit: [], mainGpu: -1 } as const;
+const anyGpu = { backend: 'auto', gpuLayers: 'auto', devices: [], tensorSplit: [], mainGpu: -1 } as const;
 
 test('gpuDevices: all GPUs, the named ones, or none', () => {
-  const native = cardsNative();
-  expect(gpuDevices(native, { ...anyCard, tensorSplit: [] })).toEqual([1, 2]);
-  expect(gpuDevices(native, { ...anyCard, devices: ['1'], tensorSplit: [] })).toEqual([2]);
-  expect(gpuDevices(native, { ...anyCard, gpuLayers: 0, tensorSplit: [] })).toEqual([]);
-  expect(gpuDevices(native, { ...anyCard, backend: 'cpu', tensorSplit: [] })).toEqual([]);
+  const native = gpusNative();
+  expect(gpuDevices(native, { ...anyGpu, tensorSplit: [] })).toEqual([1, 2]);
+  expect(gpuDevices(native, { ...anyGpu, devices: ['1'], tensorSplit: [] })).toEqual([2]);
+  expect(gpuDevices(native, { ...anyGpu, gpuLayers: 0, tensorSplit: [] })).toEqual([]);
+  expect(gpuDevices(native, { ...anyGpu, backend: 'cpu', tensorSplit: [] })).toEqual([]);
 });
 
 test('gpuDevices: refuses a GPU that does not exist', () => {
-  expect(() => gpuDevices(cardsNative(), { ...anyCard, devices: ['2'], tensorSplit: [] })).toThrow(
+  expect(() => gpuDevices(gpusNative(), { ...anyGpu, devices: ['2'], tensorSplit: [] })).toThrow(
     'the card 2 (--usecuda, --usevulkan, --device) is not here; there are 0 (CUDA0, card 1), 1 (CUDA1, card 2)',
   );
 });
 
-test('readCards, cardUse: free and total memory, and what was taken in between', () => {
+test('readGpus, gpuUse: free and total memory, and what was taken in between', () => {
   const [before, after] = [
     [0, 10, 20],
     [0, 4, 25],
-  ].map((free) => readCards(cardsNative(free), [1, 2] as never));
+  ].map((free) => readGpus(gpusNative(free), [1, 2] as never));
   expect(before?.[0]).toEqual({ name: 'CUDA0', description: 'card 1', freeBytes: 10, totalBytes: 30 });
-  expect(cardUse(before ?? [], after ?? []).map(({ heldBytes }) => heldBytes)).toEqual([6, 0]);
+  expect(gpuUse(before ?? [], after ?? []).map(({ heldBytes }) => heldBytes)).toEqual([6, 0]);
 });

@@ -1,4 +1,4 @@
-import { type CardMemory, type CardUse, namedCards } from '../../../../core/card-memory.ts';
+import { type GpuMemory, type GpuUse, namedGpus } from '../../../../core/gpu-memory.ts';
 import type { LoadOptions, MetadataOverride } from '../../load-options.ts';
 import { placementProblem } from '../../memory-fit.ts';
 import type { Native } from './native.ts';
@@ -12,8 +12,8 @@ type Placement = Pick<LoadOptions, 'mainGpu' | 'tensorSplit' | 'splitMode' | 'lo
 
 export const loadModes = { auto: -1, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
 export const splitModes = { layer: 1, row: 2 } as const;
-/** Graphics cards, and those that share the memory of the processor. */
-export const cardTypes: Readonly<Record<string, number>> = { gpu: 1, igpu: 2 };
+/** GPUs, and those that share the memory of the processor. */
+export const gpuTypes: Readonly<Record<string, number>> = { gpu: 1, igpu: 2 };
 
 export async function loadWeights(
   native: Native,
@@ -70,17 +70,17 @@ export function gpuDevices(
   const all = gpus.map((device) => ({ ...gpuNames(native, device), device }));
   const problem = placementProblem(options, all);
   if (problem !== undefined) throw new Error(problem);
-  return namedCards(all, options.devices).map(({ device }) => device);
+  return namedGpus(all, options.devices).map(({ device }) => device);
 }
 
 /** Every GPU of the loaded backends. */
 export function allGpus(native: Native): readonly Pointer[] {
   const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
-  return all.filter((device) => Object.values(cardTypes).includes(native.deviceType(device)));
+  return all.filter((device) => Object.values(gpuTypes).includes(native.deviceType(device)));
 }
 
 /** The present free and total memory of these GPUs. */
-export function readCards(native: Native, gpus: readonly Pointer[]): readonly CardMemory[] {
+export function readGpus(native: Native, gpus: readonly Pointer[]): readonly GpuMemory[] {
   return gpus.map((device) => {
     const [free, total]: [[number | null], [number | null]] = [[null], [null]];
     native.deviceMemory(device, free, total);
@@ -93,7 +93,7 @@ function gpuNames(native: Native, device: Pointer) {
 }
 
 /** The memory that a load has taken on each GPU. The driver's own memory for this process was allocated before. */
-export function cardUse(before: readonly CardMemory[], after: readonly CardMemory[]): readonly CardUse[] {
+export function gpuUse(before: readonly GpuMemory[], after: readonly GpuMemory[]): readonly GpuUse[] {
   return after.map((gpu, index) => ({
     ...gpu,
     heldBytes: Math.max(0, (before[index]?.freeBytes ?? gpu.freeBytes) - gpu.freeBytes),

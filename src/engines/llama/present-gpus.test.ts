@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type GpuFiles, howToGetCuda, nvidiaCards, presentCards, unusedCard } from './graphics-cards.ts';
+import { type GpuFiles, howToGetCuda, nvidiaGpus, presentGpus, unusedGpu } from './present-gpus.ts';
 
 const machine = (own: Partial<GpuFiles> & { readonly files?: Readonly<Record<string, string>> }): GpuFiles => ({
   platform: 'linux',
@@ -22,37 +22,37 @@ const kernel = {
   '/sys/class/drm/card2/device/vendor': '0x1a03\n',
 };
 
-test('presentCards: names from the NVIDIA driver, numbers from the kernel', () => {
-  expect(presentCards(machine({ files: { ...driver, ...kernel } }))).toEqual(['NVIDIA L4', 'AMD 0x73bf']);
-  expect(presentCards(machine({ files: kernel }))).toEqual(['NVIDIA 0x27b8', 'AMD 0x73bf']);
-  expect(presentCards(machine({}))).toEqual([]);
+test('presentGpus: names from the NVIDIA driver, numbers from the kernel', () => {
+  expect(presentGpus(machine({ files: { ...driver, ...kernel } }))).toEqual(['NVIDIA L4', 'AMD 0x73bf']);
+  expect(presentGpus(machine({ files: kernel }))).toEqual(['NVIDIA 0x27b8', 'AMD 0x73bf']);
+  expect(presentGpus(machine({}))).toEqual([]);
 });
 
-test('nvidiaCards: needs the driver, on Linux, in WSL and on Windows', () => {
-  expect(nvidiaCards(machine({ files: driver }))).toEqual(['NVIDIA L4']);
-  expect(nvidiaCards(machine({ files: kernel }))).toEqual([]);
-  expect(nvidiaCards(machine({ files: { '/usr/lib/wsl/lib/libcuda.so.1': '' } }))).toEqual(['NVIDIA card']);
+test('nvidiaGpus: needs the driver, on Linux, in WSL and on Windows', () => {
+  expect(nvidiaGpus(machine({ files: driver }))).toEqual(['NVIDIA L4']);
+  expect(nvidiaGpus(machine({ files: kernel }))).toEqual([]);
+  expect(nvidiaGpus(machine({ files: { '/usr/lib/wsl/lib/libcuda.so.1': '' } }))).toEqual(['NVIDIA card']);
   const files = { 'D:\\Windows\\System32\\nvml.dll': '' };
-  expect(nvidiaCards(machine({ platform: 'win32', files }))).toEqual(['NVIDIA card']);
-  expect(nvidiaCards(machine({ platform: 'win32' }))).toEqual([]);
-  expect(nvidiaCards(machine({ platform: 'darwin', files: driver }))).toEqual([]);
+  expect(nvidiaGpus(machine({ platform: 'win32', files }))).toEqual(['NVIDIA card']);
+  expect(nvidiaGpus(machine({ platform: 'win32' }))).toEqual([]);
+  expect(nvidiaGpus(machine({ platform: 'darwin', files: driver }))).toEqual([]);
 });
 
 const how = 'parley pack add cuda';
 
-test('unusedCard: the reason and the command for an NVIDIA card without a CUDA build', () => {
-  expect(unusedCard(['AMD 0x73bf', 'NVIDIA L4'], ['vulkan', 'none'], how)).toEqual({
+test('unusedGpu: the reason and the command for an NVIDIA GPU without a CUDA build', () => {
+  expect(unusedGpu(['AMD 0x73bf', 'NVIDIA L4'], ['vulkan', 'none'], how)).toEqual({
     reason: 'NVIDIA L4 is not used: Vulkan finds no card that it can use',
     advice: 'To use it: parley pack add cuda',
   });
-  expect(unusedCard(['NVIDIA L4'], ['none'], how)?.reason).toBe('NVIDIA L4 is not used: no installed build can use it');
+  expect(unusedGpu(['NVIDIA L4'], ['none'], how)?.reason).toBe('NVIDIA L4 is not used: no installed build can use it');
 });
 
-test('unusedCard: undefined without an NVIDIA card, and with a CUDA build, whose failure is reported by itself', () => {
-  expect(unusedCard(['AMD 0x73bf'], ['vulkan'], how)).toBeUndefined();
-  expect(unusedCard([], ['none'], how)).toBeUndefined();
+test('unusedGpu: undefined without an NVIDIA GPU, and with a CUDA build, whose failure is reported by itself', () => {
+  expect(unusedGpu(['AMD 0x73bf'], ['vulkan'], how)).toBeUndefined();
+  expect(unusedGpu([], ['none'], how)).toBeUndefined();
   for (const build of ['cuda', 'cuda-ext', 'cuda-built', 'cuda-system'] as const)
-    expect(unusedCard(['NVIDIA L4'], [build, 'vulkan', 'none'], how)).toBeUndefined();
+    expect(unusedGpu(['NVIDIA L4'], [build, 'vulkan', 'none'], how)).toBeUndefined();
 });
 
 test('howToGetCuda: the pack where there is one, the compiler where there is one', () => {

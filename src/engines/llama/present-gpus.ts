@@ -24,7 +24,7 @@ const ofThisMachine: GpuFiles = {
 };
 
 /** GPUs whose NVIDIA driver is installed. Only Linux has their names in files. */
-export function nvidiaCards({ platform, list, read, exists, windowsFolder }: GpuFiles = ofThisMachine) {
+export function nvidiaGpus({ platform, list, read, exists, windowsFolder }: GpuFiles = ofThisMachine) {
   if (platform === 'win32') return exists(`${windowsFolder}\\System32\\nvml.dll`) ? ['NVIDIA card'] : [];
   if (platform !== 'linux') return [];
   const named = list('/proc/driver/nvidia/gpus').flatMap((name) => {
@@ -38,9 +38,9 @@ export function nvidiaCards({ platform, list, read, exists, windowsFolder }: Gpu
 const vendors: Readonly<Record<string, string>> = { '0x10de': 'NVIDIA', '0x1002': 'AMD', '0x8086': 'Intel' };
 
 /** The GPUs by name from the NVIDIA driver, or else by device number from the kernel. */
-export function presentCards(files: GpuFiles = ofThisMachine): readonly string[] {
+export function presentGpus(files: GpuFiles = ofThisMachine): readonly string[] {
   const { platform, list, read } = files;
-  const nvidia = nvidiaCards(files);
+  const nvidia = nvidiaGpus(files);
   const kernel = (platform === 'linux' ? list('/sys/class/drm') : [])
     .filter((name) => /^card\d+$/.test(name))
     .flatMap((name) => {
@@ -48,7 +48,7 @@ export function presentCards(files: GpuFiles = ofThisMachine): readonly string[]
       const vendor = vendors[read(join(device, 'vendor')).trim()];
       return vendor ? [`${vendor} ${read(join(device, 'device')).trim()}`] : [];
     });
-  return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((card) => !card.startsWith('NVIDIA'))];
+  return nvidia.length === 0 ? kernel : [...nvidia, ...kernel.filter((gpu) => !gpu.startsWith('NVIDIA'))];
 }
 
 /** There are packages for some systems only; on others a CUDA compiler can build it. */
@@ -59,11 +59,11 @@ export function howToGetCuda(canBuild: boolean, system: string, catalogue: reado
 }
 
 /** Why an NVIDIA GPU is not used, and how to get a CUDA build; undefined without such a GPU, or with a CUDA build. */
-export function unusedCard(cards: readonly string[], installed: readonly GpuBuild[], howToGet: string) {
-  const card = cards.find((name) => /nvidia/i.test(name));
-  if (card === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;
+export function unusedGpu(gpus: readonly string[], installed: readonly GpuBuild[], howToGet: string) {
+  const gpu = gpus.find((name) => /nvidia/i.test(name));
+  if (gpu === undefined || installed.some((build) => gpuBuilds.cuda.includes(build))) return undefined;
   const reason = installed.includes('vulkan')
     ? 'Vulkan finds no card that it can use'
     : 'no installed build can use it';
-  return { reason: `${card} is not used: ${reason}`, advice: `To use it: ${howToGet}` };
+  return { reason: `${gpu} is not used: ${reason}`, advice: `To use it: ${howToGet}` };
 }
