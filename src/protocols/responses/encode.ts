@@ -14,11 +14,8 @@ export interface Session {
   readonly now: () => number;
   /** Stores the finished response if requested, and returns it as the client gets it. */
   readonly keep: (response: ResponseObject) => ResponseObject;
-  /** The request asks for a summary. */
-  readonly compacts?: boolean;
 }
 
-type StartEvent = Extract<GenerationEvent, { readonly type: 'start' }>;
 type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>;
 
 /** Agents end a stream without events for some minutes, and do not count comments. */
@@ -31,43 +28,33 @@ export async function* encodeStream(
   { startTimer, waits }: { readonly startTimer: StartTimer; readonly waits: () => boolean },
 ): AsyncGenerator<string> {
   const frames = new Frames();
-  const output = new OutputItems(session.output);
+  const output = new OutputItems(session.output, frames);
   const queued = unfinished(session, 'queued');
   const begun = unfinished(session, 'in_progress');
   let waiting = waits();
-  yield frames.created(waiting ? queued : begun);
+  frames.created(waiting ? queued : begun);
+  yield frames.take();
   const last = (event: LastEvent): string => {
-    const changes = output.finish(event.type === 'error' ? 'error' : event.reason);
-    return frames.changes(changes) + frames.status(ended(session, output, event));
+    output.finish(event.type === 'error' ? 'error' : event.reason);
+    frames.status(ended(session, output, event));
+    return frames.take();
   };
   try {
     for await (const event of withSilences(events, silenceMs, startTimer)) {
       if (event === undefined) {
         waiting &&= waits();
-        yield frames.status(waiting ? queued : begun);
-        continue;
-      }
-      if (waiting) {
+        frames.status(waiting ? queued : begun);
+      } else {
+        if (waiting) frames.status(begun);
         waiting = false;
-        yield frames.status(begun);
-      }
-      switch (event.type) {
-        case 'start': {
-          const text = frames.changes(compactedBy(event, session, output));
-          if (text !== '') yield text;
-          break;
-        }
-        case 'warning':
-          break;
-        case 'finish':
-        case 'error':
+        if (event.type === 'finish' || event.type === 'error') {
           yield last(event);
           return;
-        default: {
-          const text = frames.changes(output.read(event));
-          if (text !== '') yield text;
         }
+        output.read(event);
       }
+      const written = frames.take();
+      if (written !== '') yield written;
     }
   } catch (error) {
     yield last({ type: 'error', error: asAppError(error) });
@@ -81,29 +68,17 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
   const output = new OutputItems(session.output);
   let engineNotices: EngineNotices = {};
   for await (const event of events) {
-    switch (event.type) {
-      case 'start':
-        engineNotices = event;
-        compactedBy(event, session, output);
-        started?.();
-        break;
-      case 'warning':
-        break;
-      case 'error':
-        throw event.error;
-      case 'finish':
-        output.finish(event.reason);
-        return { response: ended(session, output, event), engineNotices };
-      default:
-        output.read(event);
+    if (event.type === 'error') throw event.error;
+    if (event.type === 'finish') {
+      output.finish(event.reason);
+      return { response: ended(session, output, event), engineNotices };
     }
+    output.read(event);
+    if (event.type !== 'start') continue;
+    engineNotices = event;
+    started?.();
   }
   throw brokenOff();
-}
-
-/** The summary, if the request asked for one. */
-function compactedBy({ compaction }: StartEvent, { compacts }: Session, output: OutputItems) {
-  return compacts && compaction?.summary !== undefined ? output.compacted(compaction.summary) : [];
 }
 
 export function unfinished({ response }: Session, status: 'queued' | 'in_progress'): ResponseObject {

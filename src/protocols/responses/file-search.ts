@@ -78,12 +78,12 @@ export function fileSearchItem(id: string): StoredItem & { readonly type: 'file_
 
 export function finishedFileSearch(
   item: StoredItem,
-  { input }: ServerCall,
+  call: ServerCall | undefined,
   { outcome, withResults }: { readonly outcome: ServerOutcome | undefined; readonly withResults: boolean },
 ): StoredItem {
   const status = !outcome ? 'incomplete' : outcome.type === 'error' ? 'failed' : 'completed';
   const results = outcome && withResults ? sourcesOf(outcome).flatMap(resultOf) : null;
-  return { ...item, status, queries: [String(input.query ?? '')], results };
+  return { ...item, status, queries: [String(call?.input.query ?? '')], results };
 }
 
 function resultOf({ text, place }: Source): readonly object[] {

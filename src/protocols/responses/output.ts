@@ -19,42 +19,87 @@ export interface ResponseObject extends Readonly<Record<string, unknown>> {
   readonly output: readonly StoredItem[];
 }
 
-/** The kinds of items: the names of their events, and where their content is. */
-const itemKinds = {
+/** An event about an item: its name, and its fields beside the position. */
+type ItemEvent = readonly [name: string, fields?: object];
+
+/** How a kind of item is streamed, beside the events that every item has. */
+interface ItemKind {
+  /** The name of its deltas without `.delta`. */
+  readonly content?: string;
+  /** The fields of the event with the whole content. */
+  readonly done?: (item: StoredItem) => Readonly<Record<string, unknown>>;
+  /** Its index within the item, in each event. */
+  readonly within?: object;
+  /** Its fields before it has content. */
+  readonly empty?: object;
+  readonly opening?: readonly ItemEvent[];
+  readonly closing?: (item: StoredItem) => readonly ItemEvent[];
+}
+
+/** Each text and each summary has one part. */
+const partOf = (parts: unknown) => (parts as readonly [{ text: string; logprobs?: readonly object[] }])[0];
+
+const searchKind = (name: string, empty: object): ItemKind => ({
+  empty,
+  opening: [[`${name}.in_progress`], [`${name}.searching`]],
+  closing: ({ status }) => (status === 'completed' ? [[`${name}.completed`]] : []),
+});
+
+const emptyText = { type: 'output_text', text: '', annotations: [], logprobs: [] };
+
+const itemKinds: Readonly<Record<string, ItemKind>> = {
   reasoning: {
-    text: 'response.reasoning_summary_text',
-    place: { summary_index: 0 },
-    part: { name: 'response.reasoning_summary_part', empty: { type: 'summary_text', text: '' } },
+    content: 'response.reasoning_summary_text',
+    done: ({ summary }) => ({ text: partOf(summary).text }),
+    within: { summary_index: 0 },
+    empty: { summary: [], encrypted_content: undefined },
+    opening: [['response.reasoning_summary_part.added', { part: { type: 'summary_text', text: '' } }]],
+    closing: ({ summary }) => [['response.reasoning_summary_part.done', { part: partOf(summary) }]],
   },
   message: {
-    text: 'response.output_text',
-    place: { content_index: 0 },
-    part: { name: 'response.content_part', empty: { type: 'output_text', text: '', annotations: [], logprobs: [] } },
+    content: 'response.output_text',
+    done: ({ content }) => ({ text: partOf(content).text, logprobs: partOf(content).logprobs }),
+    within: { content_index: 0 },
+    empty: { content: [] },
+    opening: [['response.content_part.added', { part: emptyText }]],
+    closing: ({ content }) => [['response.content_part.done', { part: partOf(content) }]],
   },
-  function_call: { text: 'response.function_call_arguments', place: {}, part: undefined },
-  custom_tool_call: { text: 'response.custom_tool_call_input', place: {}, part: undefined },
-  web_search_call: { text: 'response.web_search_call', place: {}, part: undefined },
-  file_search_call: { text: 'response.file_search_call', place: {}, part: undefined },
-  mcp_call: { text: 'response.mcp_call_arguments', place: {}, part: undefined },
+  function_call: {
+    content: 'response.function_call_arguments',
+    done: ({ name, arguments: json }) => ({ name, arguments: json }),
+    empty: { arguments: '' },
+  },
+  custom_tool_call: {
+    content: 'response.custom_tool_call_input',
+    done: ({ input }) => ({ input }),
+    empty: { input: '' },
+  },
+  web_search_call: searchKind('response.web_search_call', {}),
+  file_search_call: searchKind('response.file_search_call', { queries: [], results: null }),
+  mcp_call: {
+    content: 'response.mcp_call_arguments',
+    done: ({ arguments: json }) => ({ arguments: json }),
+    empty: { arguments: '', output: null, error: null },
+    opening: [['response.mcp_call.in_progress']],
+    closing: ({ status }) => (status === 'incomplete' ? [] : [[`response.mcp_call.${status}`]]),
+  },
+  mcp_list_tools: {
+    empty: { tools: [], error: null },
+    opening: [['response.mcp_list_tools.in_progress']],
+    closing: ({ error }) => [[`response.mcp_list_tools.${error === null ? 'completed' : 'failed'}`]],
+  },
+  compaction: { empty: { encrypted_content: '' }, opening: [['response.compaction.compacting']] },
 };
+
+const kindOf = ({ type }: StoredItem): ItemKind => itemKinds[type] ?? {};
+
+/** A finished item as it was when it opened. */
+function emptied(item: StoredItem): StoredItem {
+  return { ...item, ...('status' in item && { status: 'in_progress' }), ...kindOf(item).empty };
+}
 
 /** Items of what the server itself does for a reply. */
 const serverKinds: ReadonlySet<string> = new Set(['web_search_call', 'file_search_call', 'mcp_call', 'mcp_list_tools']);
-/** Items of searches: their states are events, and they have no deltas. */
-const searchKinds: ReadonlySet<string> = new Set(['web_search_call', 'file_search_call']);
-/** Items that come in one piece. */
-const wholeKinds: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval_request']);
-
-type ItemKind = keyof typeof itemKinds;
-
-/** What an event does to the output: an item opens, grows or closes. Streams send it; whole replies only have the sum. */
-type Change =
-  | { readonly type: 'opened'; readonly kind: ItemKind; readonly item: StoredItem }
-  | { readonly type: 'grown'; readonly delta: string; readonly logprobs: readonly object[] }
-  | { readonly type: 'annotated'; readonly index: number; readonly annotation: object }
-  | { readonly type: 'closed' | 'whole'; readonly item: StoredItem }
-  /** The item with the summary of the conversation, which has no deltas. */
-  | { readonly type: 'compacting' | 'compacted'; readonly item: StoredItem };
 
 export interface OutputOptions {
   readonly newId: (prefix: string) => string;
@@ -63,217 +108,225 @@ export interface OutputOptions {
   readonly withEncryptedReasoning: boolean;
   readonly withSearchSources: boolean;
   readonly withFileResults: boolean;
+  /** The request asks for a summary. */
+  readonly compacts?: boolean;
 }
 
 interface OpenItem {
-  readonly kind: ItemKind;
-  readonly first: StoredItem;
+  /** As it was opened. */
+  readonly item: StoredItem;
   content: string;
   readonly logprobs: object[];
   readonly annotations: object[];
-  /** Of an item of the server. */
-  readonly call?: ServerCall;
   outcome?: ServerOutcome;
 }
 
-type GenerationPart = Exclude<GenerationEvent, { readonly type: 'start' | 'finish' | 'error' | 'warning' }>;
-
-const nothing: readonly Change[] = [];
 const noLogprobs: readonly object[] = [];
 
 /** The items of a reply. One is open at a time: it is closed before the next one opens, and at the end. */
 export class OutputItems {
-  readonly #options: OutputOptions;
   /** The closed items. */
   readonly items: StoredItem[] = [];
   #open: OpenItem | undefined;
-  #compaction: StoredItem | undefined;
-  readonly #spoken = alignedLogprobs();
+  readonly #logprobsOf = alignedLogprobs();
   /** Calls that the server runs at the same time: their items come one after the other. */
   readonly #running: ServerCall[] = [];
 
-  constructor(options: OutputOptions) {
-    this.#options = options;
-  }
+  /** `frames`: for a stream, where everything is written as it comes. */
+  constructor(
+    private readonly options: OutputOptions,
+    private readonly frames?: Frames,
+  ) {}
 
-  read(event: GenerationPart): readonly Change[] {
+  read(event: Exclude<GenerationEvent, { readonly type: 'finish' | 'error' }>): void {
     switch (event.type) {
-      case 'server-tool':
-        return this.#serverTool(event.step);
       case 'prompt-logprobs':
       case 'prompt-progress':
-        return nothing;
+      case 'warning':
+        break;
       case 'compacting':
-        return this.#compacting();
+        this.#begin({ id: this.options.newId('cmp_'), type: 'compaction', encrypted_content: '' });
+        break;
+      case 'start':
+        this.#compacted(event.compaction?.summary);
+        break;
       case 'reasoning-delta':
-        this.#spoken(event);
-        return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);
+        this.#logprobsOf(event);
+        this.#grow('reasoning', event.text);
+        break;
       case 'text-delta': {
-        const logprobs = this.#spoken(event);
-        const encoded = this.#options.withLogprobs && logprobs ? logprobs.map(encodeLogprob) : noLogprobs;
-        return event.text === '' ? nothing : this.#grow('message', event.text, encoded);
+        const logprobs = this.#logprobsOf(event);
+        this.#grow('message', event.text, this.options.withLogprobs ? logprobs?.map(encodeLogprob) : undefined);
+        break;
       }
       case 'tool-start':
-        return this.#begin(this.#call(event.id, event.name));
+        this.#begin(this.#call(event.id, event.name));
+        break;
       case 'tool-delta':
-        return this.#arguments(event.json);
+        this.#arguments(event.json);
+        break;
       case 'tool-end':
-        return this.#close(tryParseJson(this.#open?.content ?? '') === undefined ? 'incomplete' : 'completed');
+        this.#close(tryParseJson(this.#open?.content ?? '') === undefined ? 'incomplete' : 'completed');
+        break;
+      case 'server-tool':
+        this.#serverTool(event.step);
+        break;
       default:
-        return unreachable(event);
+        unreachable(event);
     }
   }
 
   /** A reply without calls has a message, even an empty one, unless it ended before its answer. */
-  finish(reason: FinishReason | 'error'): readonly Change[] {
+  finish(reason: FinishReason | 'error'): void {
     const whole = reason === 'stop' || reason === 'tool-calls';
     const status = whole ? 'completed' : 'incomplete';
-    const closed = this.#close(status);
+    this.#close(status);
     const answered = this.items.some(({ type }) => type !== 'reasoning' && !serverKinds.has(type));
-    if (answered || (!whole && this.items.length > 0) || reason === 'error') return closed;
-    return [...closed, ...this.#begin(this.#opened('message')), ...this.#close(status)];
+    if (answered || (!whole && this.items.length > 0) || reason === 'error') return;
+    this.#begin(this.#empty('message'));
+    this.#close(status);
   }
 
-  #compacting(): readonly Change[] {
-    const item = { id: this.#options.newId('cmp_'), type: 'compaction', encrypted_content: '' };
-    this.#compaction = item;
-    return [{ type: 'compacting', item }];
+  /** The summary is null if it failed, and undefined if there is none. */
+  #compacted(summary: string | null | undefined): void {
+    if (!this.options.compacts || summary === undefined) return;
+    if (this.#open?.item.type !== 'compaction') this.read({ type: 'compacting' });
+    if (this.#open) this.#open.content = sealSummary({ summary, keepsUsers: false });
+    this.#close('completed');
   }
 
-  compacted(summary: string | null): readonly Change[] {
-    const opened = this.#compaction ? nothing : this.#compacting();
-    const sealed = sealSummary({ summary, keepsUsers: false });
-    const item = { ...(this.#compaction as StoredItem), encrypted_content: sealed };
-    this.items.push(item);
-    return [...opened, { type: 'compacted', item }];
-  }
-
-  #serverTool(step: ServerToolStep): readonly Change[] {
+  #serverTool(step: ServerToolStep): void {
+    const { newId } = this.options;
     switch (step.type) {
       case 'call':
         this.#running.push(step.call);
-        return this.#running.length === 1 ? this.#beginCall() : nothing;
-      case 'outcome': {
-        if (this.#open && serverKinds.has(this.#open.kind)) this.#open.outcome = step.outcome;
+        if (this.#running.length === 1) this.#beginCall();
+        break;
+      case 'outcome':
+        if (this.#open && serverKinds.has(this.#open.item.type)) this.#open.outcome = step.outcome;
+        this.#close('completed');
         this.#running.shift();
-        return [...this.#close('completed'), ...this.#beginCall()];
-      }
+        this.#beginCall();
+        break;
       case 'citation': {
-        if (this.#open?.kind !== 'message') return nothing;
+        if (this.#open?.item.type !== 'message') return;
         const { content, annotations } = this.#open;
         const end = content.length - step.back;
         const annotation = fileCitation(step.source, end) ?? {
           type: 'url_citation',
           ...urlCitation(content, { source: step.source, start: end - step.length, end }),
         };
+        this.frames?.annotation(annotations.length, annotation);
         annotations.push(annotation);
-        return [{ type: 'annotated', index: annotations.length - 1, annotation }];
+        break;
       }
       case 'listed':
-        return this.#whole(listItem(this.#options.newId('mcpl_'), step));
+        this.#add(listItem(newId('mcpl_'), step));
+        break;
       case 'approval':
-        return this.#whole(approvalItem(this.#options.newId('mcpr_'), step.call));
+        this.#add(approvalItem(newId('mcpr_'), step.call));
+        break;
     }
   }
 
-  #whole(item: StoredItem): readonly Change[] {
-    const closed = this.#close('completed');
+  /** An item that comes in one piece. */
+  #add(item: StoredItem): void {
+    this.#close('completed');
+    this.frames?.whole(item);
     this.items.push(item);
-    return [...closed, { type: 'whole', item }];
   }
 
-  #beginCall(): readonly Change[] {
+  #beginCall(): void {
     const [call] = this.#running;
-    if (!call) return nothing;
-    if (call.kind === 'documents')
-      return this.#begin({ ...openItem(fileSearchItem(this.#options.newId('fs_'))), call });
-    if (call.kind !== 'mcp') return this.#begin(openItem(searchItem(this.#options.newId('ws_'), call)));
-    return [...this.#begin(openItem(mcpItem(this.#options.newId('mcp_'), call))), ...this.#arguments(call.json)];
+    if (!call) return;
+    const { newId } = this.options;
+    if (call.kind === 'documents') this.#begin(fileSearchItem(newId('fs_')));
+    else if (call.kind !== 'mcp') this.#begin(searchItem(newId('ws_'), call));
+    else {
+      this.#begin(mcpItem(newId('mcp_'), call));
+      this.#arguments(call.json);
+    }
   }
 
-  #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
-    const begun = this.#open?.kind === kind ? nothing : this.#begin(this.#opened(kind));
+  #grow(type: 'reasoning' | 'message', delta: string, logprobs = noLogprobs): void {
+    if (delta === '') return;
+    if (this.#open?.item.type !== type) this.#begin(this.#empty(type));
     if (this.#open) {
       this.#open.content += delta;
       this.#open.logprobs.push(...logprobs);
     }
-    return [...begun, { type: 'grown', delta, logprobs }];
+    this.frames?.delta(delta, logprobs);
   }
 
   /** The input of a custom tool is inside of JSON, so that it can only be sent when it is complete. */
-  #arguments(json: string): readonly Change[] {
-    if (!this.#open || json === '') return nothing;
+  #arguments(json: string): void {
+    if (!this.#open || json === '') return;
     this.#open.content += json;
-    return this.#open.kind === 'custom_tool_call' ? nothing : [{ type: 'grown', delta: json, logprobs: noLogprobs }];
+    if (this.#open.item.type !== 'custom_tool_call') this.frames?.delta(json);
   }
 
-  #begin(open: OpenItem): readonly Change[] {
-    const closed = this.#close('completed');
-    this.#open = open;
-    return [...closed, { type: 'opened', kind: open.kind, item: open.first }];
+  #begin(item: StoredItem): void {
+    this.#close('completed');
+    this.#open = { item, content: '', logprobs: [], annotations: [] };
+    this.frames?.open(item);
   }
 
-  #close(status: 'completed' | 'incomplete'): readonly Change[] {
+  #close(status: 'completed' | 'incomplete'): void {
     const open = this.#open;
-    if (!open) return nothing;
     this.#open = undefined;
+    // A summary that was begun and is not there leaves no item.
+    if (!open || (open.item.type === 'compaction' && open.content === '')) return;
     const item = this.#closed(open, status);
     this.items.push(item);
-    const closed: Change = { type: 'closed', item };
-    if (open.kind !== 'custom_tool_call' || item.input === '') return [closed];
-    return [{ type: 'grown', delta: String(item.input), logprobs: noLogprobs }, closed];
+    if (item.type === 'custom_tool_call' && item.input !== '') this.frames?.delta(String(item.input));
+    this.frames?.close(item);
   }
 
-  #opened(kind: 'reasoning' | 'message'): OpenItem {
-    if (kind === 'reasoning') return openItem({ id: this.#options.newId('rs_'), type: kind, summary: [] });
-    const id = this.#options.newId('msg_');
-    return openItem({ id, type: kind, status: 'in_progress', role: 'assistant', content: [] });
+  #empty(type: 'reasoning' | 'message'): StoredItem {
+    if (type === 'reasoning') return { id: this.options.newId('rs_'), type, summary: [] };
+    return { id: this.options.newId('msg_'), type, status: 'in_progress', role: 'assistant', content: [] };
   }
 
-  #call(callId: string, known: string): OpenItem {
-    const offered = this.#options.offered.find(({ tool }) => tool.name === known);
+  #call(callId: string, known: string): StoredItem {
+    const offered = this.options.offered.find(({ tool }) => tool.name === known);
     const custom = offered?.kind === 'custom';
-    return openItem({
-      id: this.#options.newId(custom ? 'ctc_' : 'fc_'),
+    return {
+      id: this.options.newId(custom ? 'ctc_' : 'fc_'),
       type: custom ? 'custom_tool_call' : 'function_call',
       status: 'in_progress',
       call_id: callId,
       name: offered?.name ?? known,
       ...(offered?.namespace !== undefined && { namespace: offered.namespace }),
       ...(custom ? { input: '' } : { arguments: '' }),
-    });
+    };
   }
 
-  #closed({ kind, first, content, logprobs, annotations, call, outcome }: OpenItem, status: string): StoredItem {
-    switch (kind) {
+  #closed({ item, content, logprobs, annotations, outcome }: OpenItem, status: string): StoredItem {
+    const { withEncryptedReasoning, withSearchSources, withFileResults } = this.options;
+    const [call] = this.#running;
+    switch (item.type) {
       case 'reasoning': {
-        const seal = this.#options.withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
-        return { ...first, summary: [{ type: 'summary_text', text: content }], ...seal };
+        const seal = withEncryptedReasoning ? { encrypted_content: sealText(content) } : {};
+        return { ...item, summary: [{ type: 'summary_text', text: content }], ...seal };
       }
       case 'message':
-        return { ...first, status, content: [{ type: 'output_text', text: content, annotations, logprobs }] };
-      case 'function_call':
-        return { ...first, status, arguments: content };
+        return { ...item, status, content: [{ type: 'output_text', text: content, annotations, logprobs }] };
       case 'custom_tool_call':
-        return { ...first, status, input: customInput(content) ?? content };
+        return { ...item, status, input: customInput(content) ?? content };
       case 'web_search_call':
-        return outcome
-          ? finishedSearch(first, outcome, this.#options.withSearchSources)
-          : { ...first, status: 'incomplete' };
-      case 'file_search_call': {
-        const { withFileResults: withResults } = this.#options;
-        return call ? finishedFileSearch(first, call, { outcome, withResults }) : first;
-      }
+        return outcome ? finishedSearch(item, outcome, withSearchSources) : { ...item, status: 'incomplete' };
+      case 'file_search_call':
+        return finishedFileSearch(item, call, { outcome, withResults: withFileResults });
       case 'mcp_call': {
-        const called = { ...first, arguments: content };
+        const called = { ...item, arguments: content };
         return outcome ? finishedMcp(called, outcome) : { ...called, status: 'incomplete' };
       }
+      case 'compaction':
+        return { ...item, encrypted_content: content };
+      default:
+        return { ...item, status, arguments: content };
     }
   }
-}
-
-function openItem(first: StoredItem & { readonly type: ItemKind }): OpenItem {
-  return { kind: first.type, first, content: '', logprobs: [], annotations: [] };
 }
 
 function encodeLogprob(token: TokenLogprob): object {
@@ -283,145 +336,76 @@ function encodeLogprob(token: TokenLogprob): object {
 
 /** The frames of one stream, numbered from 0. Clients throw on a missing index, and on a part that was not opened. */
 export class Frames {
+  #written = '';
   #sequence = 0;
   #index = -1;
-  #kind: ItemKind = 'message';
-  #place: object = {};
-  /** A delta up to its text, and from there to its number: the rest is the same while an item is open. */
+  #position: object = {};
+  /** A delta up to its text: it is the same while an item is open. */
   #beforeDelta = '';
-  #afterDelta = '';
+  #hasLogprobs = false;
 
-  created(response: ResponseObject): string {
-    return this.#frame('response.created', { response }) + this.status(response);
+  /** What was written since the last call. */
+  take(): string {
+    const written = this.#written;
+    this.#written = '';
+    return written;
+  }
+
+  created(response: ResponseObject): void {
+    this.#write('response.created', { response });
+    this.status(response);
   }
 
   /** There is no event for a cancelled response, and official clients throw on unknown names. */
-  status(response: ResponseObject): string {
+  status(response: ResponseObject): void {
     const status = response.status === 'cancelled' ? 'incomplete' : response.status;
-    return this.#frame(`response.${status}`, { response });
+    this.#write(`response.${status}`, { response });
   }
 
-  changes(changes: readonly Change[]): string {
-    let text = '';
-    for (const change of changes) text += this.#change(change);
-    return text;
-  }
-
-  #change(change: Change): string {
-    switch (change.type) {
-      case 'opened':
-        return this.#opened(change.kind, change.item);
-      case 'grown': {
-        const { delta, logprobs } = change;
-        const figures = this.#kind === 'message' ? (logprobs.length > 0 ? JSON.stringify(logprobs) : '[]') : '';
-        const number = this.#sequence++;
-        const text = `${this.#beforeDelta}${JSON.stringify(delta)}${this.#afterDelta}${figures}`;
-        return `${text},"sequence_number":${number}}\n\n`;
-      }
-      case 'annotated': {
-        const { index, annotation } = change;
-        return this.#placed(`${itemKinds.message.text}.annotation.added`, { annotation_index: index, annotation });
-      }
-      case 'closed':
-        return this.#closed(change.item);
-      case 'whole':
-        return this.#whole(change.item);
-      case 'compacting': {
-        const { item } = change;
-        this.#index += 1;
-        const place = { item_id: item.id, output_index: this.#index };
-        const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
-        return added + this.#frame('response.compaction.compacting', place);
-      }
-      case 'compacted':
-        return this.#frame('response.output_item.done', { output_index: this.#index, item: change.item });
-    }
-  }
-
-  #opened(kind: ItemKind, item: StoredItem): string {
-    const { text, place, part } = itemKinds[kind];
-    this.#kind = kind;
+  open(item: StoredItem): void {
+    const { content, within, opening = [] } = kindOf(item);
     this.#index += 1;
-    this.#place = { item_id: item.id, output_index: this.#index, ...place };
-    const name = `${text}.delta`;
-    this.#beforeDelta = `event: ${name}\ndata: ${JSON.stringify({ type: name, ...this.#place }).slice(0, -1)},"delta":`;
-    this.#afterDelta = kind === 'message' ? ',"logprobs":' : '';
-    const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
-    if (searchKinds.has(kind)) {
-      return added + this.#placed(`${text}.in_progress`, {}) + this.#placed(`${text}.searching`, {});
-    }
-    if (kind === 'mcp_call') return added + this.#placed('response.mcp_call.in_progress', {});
-    return part ? added + this.#placed(`${part.name}.added`, { part: part.empty }) : added;
+    this.#position = { item_id: item.id, output_index: this.#index, ...within };
+    const type = `${content}.delta`;
+    const fields = JSON.stringify({ type, ...this.#position }).slice(0, -1);
+    this.#beforeDelta = `event: ${type}\ndata: ${fields},"delta":`;
+    this.#hasLogprobs = item.type === 'message';
+    this.#write('response.output_item.added', { output_index: this.#index, item });
+    this.#about(opening);
   }
 
-  #whole(item: StoredItem): string {
-    this.#index += 1;
-    this.#place = { item_id: item.id, output_index: this.#index };
-    const isList = item.type === 'mcp_list_tools';
-    const ended = isList ? ['in_progress', item.error === null ? 'completed' : 'failed'] : [];
-    const added = isList ? { ...item, tools: [], error: null } : item;
-    return (
-      this.#frame('response.output_item.added', { output_index: this.#index, item: added }) +
-      ended.map((state) => this.#placed(`response.mcp_list_tools.${state}`, {})).join('') +
-      this.#frame('response.output_item.done', { output_index: this.#index, item })
-    );
+  delta(text: string, logprobs = noLogprobs): void {
+    const figures = this.#hasLogprobs ? `,"logprobs":${logprobs.length > 0 ? JSON.stringify(logprobs) : '[]'}` : '';
+    const number = this.#sequence++;
+    this.#written += `${this.#beforeDelta}${JSON.stringify(text)}${figures},"sequence_number":${number}}\n\n`;
   }
 
-  #closed(item: StoredItem): string {
-    const { text: name, part } = itemKinds[this.#kind];
-    const { done, part: closed } = contentOf(this.#kind, item);
-    const closing = this.#frame.bind(this, 'response.output_item.done');
-    if (searchKinds.has(this.#kind)) {
-      const completed = item.status === 'completed' ? this.#placed(`${name}.completed`, {}) : '';
-      return completed + closing({ output_index: this.#index, item });
-    }
-    const whole =
-      this.#placed(`${name}.done`, done) + (part ? this.#placed(`${part.name}.done`, { part: closed }) : '');
-    const ended = ['completed', 'failed'].includes(String(item.status)) && this.#kind === 'mcp_call';
-    const outcome = ended ? this.#placed(`response.mcp_call.${item.status}`, {}) : '';
-    return whole + outcome + closing({ output_index: this.#index, item });
+  annotation(index: number, annotation: object): void {
+    this.#about([['response.output_text.annotation.added', { annotation_index: index, annotation }]]);
   }
 
-  #placed(name: string, fields: object): string {
-    return this.#frame(name, { ...this.#place, ...fields });
+  close(item: StoredItem): void {
+    const { content, done, closing } = kindOf(item);
+    if (done) this.#about([[`${content}.done`, done(item)]]);
+    this.#about(closing?.(item) ?? []);
+    this.#write('response.output_item.done', { output_index: this.#index, item });
   }
 
-  #frame(name: string, fields: object): string {
-    return namedFrame(name, JSON.stringify({ type: name, sequence_number: this.#sequence++, ...fields }));
+  /** A finished item, its content in one piece. */
+  whole(item: StoredItem): void {
+    this.open(emptied(item));
+    const { text, arguments: json, input, logprobs } = kindOf(item).done?.(item) ?? {};
+    const content = text ?? json ?? input ?? '';
+    if (content !== '') this.delta(String(content), logprobs as readonly object[] | undefined);
+    this.close(item);
   }
-}
 
-/** The content of a closed item: as the events `….done` have it, as text, and the item before it had any. */
-function contentOf(kind: ItemKind, item: StoredItem) {
-  const status = 'in_progress';
-  switch (kind) {
-    case 'reasoning': {
-      const [part] = item.summary as { text: string }[];
-      const { id, type } = item;
-      return { done: { text: part?.text }, part, text: part?.text ?? '', empty: { id, type, summary: [] } };
-    }
-    case 'message': {
-      const [part] = item.content as { text: string; logprobs: object[] }[];
-      const { text, logprobs } = part ?? itemKinds.message.part.empty;
-      return { done: { text, logprobs }, part, text, logprobs, empty: { ...item, status, content: [] } };
-    }
-    case 'function_call': {
-      const { name, arguments: json } = item;
-      return { done: { name, arguments: json }, text: String(json), empty: { ...item, status, arguments: '' } };
-    }
-    case 'custom_tool_call': {
-      const { input } = item;
-      return { done: { input }, text: String(input), empty: { ...item, status, input: '' } };
-    }
-    case 'web_search_call':
-      return { done: {}, text: '', empty: { ...item, status } };
-    case 'file_search_call':
-      return { done: {}, text: '', empty: { ...item, status, queries: [], results: null } };
-    case 'mcp_call': {
-      const { arguments: json } = item;
-      const empty = { ...item, status, arguments: '', output: null, error: null };
-      return { done: { arguments: json }, text: String(json), empty };
-    }
+  #about(events: readonly ItemEvent[]): void {
+    for (const [name, fields] of events) this.#write(name, { ...this.#position, ...fields });
+  }
+
+  #write(name: string, fields: object): void {
+    this.#written += namedFrame(name, JSON.stringify({ type: name, sequence_number: this.#sequence++, ...fields }));
   }
 }
 
@@ -432,23 +416,11 @@ export async function* replay(
 ): AsyncGenerator<string> {
   const frames = new Frames();
   const undone = { completed_at: null, error: null, incomplete_details: null, output: [], usage: null };
-  yield frames.created({ ...response, status: 'in_progress', ...undone });
-  const gone = { code: 'server_error', message: 'The response was deleted before it was finished.' };
-  const last: ResponseObject = (await finished()) ?? { ...response, status: 'failed', error: gone };
-  yield frames.changes(last.output.flatMap(changesOf)) + frames.status(last);
-}
-
-function changesOf(item: StoredItem): readonly Change[] {
-  if (item.type === 'compaction') {
-    return [
-      { type: 'compacting', item: { ...item, encrypted_content: '' } },
-      { type: 'compacted', item },
-    ];
-  }
-  if (wholeKinds.has(item.type)) return [{ type: 'whole', item }];
-  if (!Object.hasOwn(itemKinds, item.type)) return [];
-  const kind = item.type as ItemKind;
-  const { text: delta, logprobs = noLogprobs, empty } = contentOf(kind, item);
-  const grown: readonly Change[] = delta === '' ? [] : [{ type: 'grown', delta, logprobs }];
-  return [{ type: 'opened', kind, item: empty }, ...grown, { type: 'closed', item }];
+  frames.created({ ...response, status: 'in_progress', ...undone });
+  yield frames.take();
+  const error = { code: 'server_error', message: 'The response was deleted before it was finished.' };
+  const last: ResponseObject = (await finished()) ?? { ...response, status: 'failed', error };
+  for (const item of last.output) frames.whole(item);
+  frames.status(last);
+  yield frames.take();
 }

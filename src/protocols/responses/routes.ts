@@ -165,9 +165,8 @@ function newSession(decoded: DecodedRequest, call: Call, { newId, now, store }: 
   const { response, context, input } = decoded;
   return {
     response,
-    output: { ...decoded, newId },
+    output: { ...decoded, newId, compacts: decoded.request.compaction !== undefined },
     now,
-    compacts: decoded.request.compaction !== undefined,
     keep(finished: ResponseObject): ResponseObject {
       // The client of an aborted call never learned the id.
       if (!response.store || call.signal.aborted) return finished;
