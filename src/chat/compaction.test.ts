@@ -54,8 +54,8 @@ function world(replies: readonly (string | readonly GenerationEvent[])[], store 
     const base = chatRequest('', { conversation: { messages, media: [], tools: [] } });
     const request = { ...base, controls: { ...base.controls, maxTokens: 100, overflow: 'compact' as const }, ...own };
     const events: GenerationEvent[] = [];
-    const ticket = { genkey: '', client, signal: new AbortController().signal };
-    for await (const event of chat.reply(request, ticket)) events.push(event);
+    const context = { genkey: '', client, signal: new AbortController().signal };
+    for await (const event of chat.reply(request, context)) events.push(event);
     const said = events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
     const start = events.find((event) => event.type === 'start');
     return {

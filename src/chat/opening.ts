@@ -22,10 +22,10 @@ export function withOpening(chat: ChatService, opening: Opening): ChatService {
   });
   return {
     ...chat,
-    reply: (request, ticket) => chat.reply(opened(request), ticket),
-    replies: (request, ticket, count) => chat.replies(opened(request), ticket, count),
+    reply: (request, context) => chat.reply(opened(request), context),
+    replies: (request, context, count) => chat.replies(opened(request), context, count),
     render: (request, signal) => chat.render(opened(request), signal),
-    countTokens: (request, signal, ticket) => chat.countTokens(opened(request), signal, ticket),
+    countTokens: (request, signal, context) => chat.countTokens(opened(request), signal, context),
     thinksAnyway: (request) => chat.thinksAnyway(opened(request)),
   };
 }

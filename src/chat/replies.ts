@@ -3,9 +3,9 @@ import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import { abortedUnstarted, type Compaction, compactionText, emptyStart, type GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { withReplySeed } from '../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { CompactionStore } from './compaction.ts';
 import { type ChatRequest, mayBeCompacted } from './request.ts';
 import { type ServerTools, serverToolsFor } from './server-tools/offer.ts';
@@ -34,20 +34,20 @@ interface RepliesDeps {
  * Adds what is remembered about the conversation, for chats whose model or preset remembers. What a reply had is kept for the turns
  * that follow; what is only counted is not.
  */
-export type Recall = (request: ChatRequest, ticket: Ticket, use: 'reply' | 'count') => Promise<ChatRequest>;
+export type Recall = (request: ChatRequest, context: RequestContext, use: 'reply' | 'count') => Promise<ChatRequest>;
 
 /** Several replies to one request, one after the other; other requests may run between them. */
 export function repliesBy(
   { text, answer, serverTools: all, countTokens, compactions, summaryModel, recall }: RepliesDeps,
   request: ChatRequest,
-  ticket: Ticket,
+  context: RequestContext,
   count: number,
 ): AsyncIterable<GenerationEvent>[] {
-  const { watch } = ticket;
+  const { watch } = context;
   const stop = new AbortController();
-  const link = linkAbort(stop, ticket.signal);
+  const link = linkAbort(stop, context.signal);
   const { signal } = stop;
-  const serverTools = serverToolsFor(request, all, ticket);
+  const serverTools = serverToolsFor(request, all, context);
   const reservation = reserved();
   const answerOne = async (one: ChatRequest, emit: Emit, room: () => Promise<void> | undefined): Promise<void> => {
     if (!serverTools) return answer(one, reservation, signal, emit, room);
@@ -77,7 +77,7 @@ export function repliesBy(
       generate: (each) => fold(generated(each)),
       // Clients that ask for it keep their summaries themselves.
       store: request.controls.overflow === 'compact' ? compactions : undefined,
-      owner: ticket.client,
+      owner: context.client,
       summaryModel: summaryModel && {
         name: summaryModel.name,
         use: (work) => {
@@ -85,7 +85,7 @@ export function repliesBy(
           reservation.rest();
           return withSummaryModel(
             summaryModel,
-            { ticket, stopped: AbortSignal.any([signal, reservation.stopped]) },
+            { context, stopped: AbortSignal.any([signal, reservation.stopped]) },
             work,
           );
         },
@@ -121,7 +121,7 @@ export function repliesBy(
       const seeded = (shorter: ChatRequest) => ({ ...shorter, controls: withReplySeed(shorter.controls, index) });
       const reply = async (): Promise<void> => {
         // All replies to one request have the same prompt.
-        if (recall) recalled ??= recall(request, { ...ticket, signal }, 'reply');
+        if (recall) recalled ??= recall(request, { ...context, signal }, 'reply');
         const withMemories = recalled ? await recalled : request;
         if (!mayBeCompacted(request)) return answerOne(seeded(withMemories), emit, () => channel.room());
         shortened ??= compacted(withMemories, () => emit({ type: 'compacting' }));
@@ -152,7 +152,7 @@ export function repliesBy(
 
   function reserved(): Reservation {
     try {
-      return text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
+      return text.reserve({ ...context, signal }, sharingTraits(request, serverTools !== undefined));
     } catch (error) {
       link.release();
       throw error;

@@ -9,7 +9,7 @@ import { untimedTemplate } from './testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, time, weather } from './testing/scripted-text.ts';
 
 const template = `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|im_start|>assistant\n`;
-const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+const context = { genkey: '', client: 'test', signal: new AbortController().signal };
 
 function chatWith(
   replies: Parameters<typeof scriptedText>[0],
@@ -62,26 +62,26 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
 describe('chatService: plain chat', () => {
   test('renders with the tags of the adapter and replies with text', async () => {
     const { chat, asked } = chatWith(['Hello there']);
-    expect((await fold(chat.reply(chatRequest('Hi'), ticket))).text).toBe('Hello there');
+    expect((await fold(chat.reply(chatRequest('Hi'), context))).text).toBe('Hello there');
     expect(asked[0]?.prompt).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n');
     expect(asked[0]?.stop).toEqual(['<|im_start|>user']);
   });
 
   test('separates thinking unless the client wants the tags', async () => {
     const reply = '<think>hm</think>Yes.';
-    const apart = await fold(chatWith([reply]).chat.reply(chatRequest('Hi'), ticket));
+    const apart = await fold(chatWith([reply]).chat.reply(chatRequest('Hi'), context));
     expect([apart.reasoning, apart.text]).toEqual(['hm', 'Yes.']);
     const together = chatRequest('Hi', { reasoning: { effort: undefined, separate: false } });
-    expect((await fold(chatWith([reply]).chat.reply(together, ticket))).text).toBe(reply);
+    expect((await fold(chatWith([reply]).chat.reply(together, context))).text).toBe(reply);
   });
 
   test('releases the reservation after the last event and after an error', async () => {
     const good = chatWith(['ok']);
-    await collect(good.chat.reply(chatRequest('Hi'), ticket));
+    await collect(good.chat.reply(chatRequest('Hi'), context));
     expect(good.released()).toBe(1);
     const bad = chatWith(['ok']);
     const events = await collect(
-      bad.chat.reply(chatRequest('Hi', { toolChoice: { type: 'named', name: 'x' } }), ticket),
+      bad.chat.reply(chatRequest('Hi', { toolChoice: { type: 'named', name: 'x' } }), context),
     );
     expect(events.map(({ type }) => type)).toEqual(['error']);
     expect(bad.released()).toBe(1);
@@ -91,16 +91,16 @@ describe('chatService: plain chat', () => {
     'replies: a reader that ends at an error does not abort the request (%i at once)',
     async (count) => {
       const failed: GenerationEvent = { type: 'error', error: new AppError('stopping', {}) };
-      const { chat, tickets, released } = chatWith([[failed], [failed]]);
-      const replies = chat.replies(chatRequest('Hi'), ticket, count);
+      const { chat, contexts, released } = chatWith([[failed], [failed]]);
+      const replies = chat.replies(chatRequest('Hi'), context, count);
       for (const reply of replies) await expect(fold(reply)).rejects.toThrow(failed.error);
-      expect([tickets[0]?.signal.aborted, released()]).toEqual([false, 1]);
+      expect([contexts[0]?.signal.aborted, released()]).toEqual([false, 1]);
     },
   );
 
   test('replies: several replies use one reservation, other requests run between them', async () => {
     const { chat, released, passed } = chatWith(['one', 'two', 'three']);
-    const replies = chat.replies(chatRequest('Hi'), ticket, 3);
+    const replies = chat.replies(chatRequest('Hi'), context, 3);
     expect(await Promise.all(replies.map(async (reply) => (await fold(reply)).text))).toEqual(['one', 'two', 'three']);
     expect([released(), passed()]).toEqual([1, 2]);
   });
@@ -109,7 +109,7 @@ describe('chatService: plain chat', () => {
     const { chat } = chatWith(['<think>hm</think>Yes.', 'No.']);
     const seen: string[] = [];
     const watch = { replyEvent: (reply: number, { type }: GenerationEvent) => void seen.push(`${reply} ${type}`) };
-    const all = await Promise.all(chat.replies(chatRequest('Hi'), { ...ticket, watch }, 2).map(collect));
+    const all = await Promise.all(chat.replies(chatRequest('Hi'), { ...context, watch }, 2).map(collect));
     expect(seen).toEqual(all.flatMap((events, reply) => events.map(({ type }) => `${reply} ${type}`)));
     expect(seen).toContain('0 reasoning-delta');
   });
@@ -118,20 +118,20 @@ describe('chatService: plain chat', () => {
     const { chat, asked } = chatWith(['one', 'two']);
     const request = chatRequest('Hi');
     const controls = { ...request.controls, sampling: { ...request.controls.sampling, seed: 7 } };
-    await Promise.all(chat.replies({ ...request, controls }, ticket, 2).map(fold));
+    await Promise.all(chat.replies({ ...request, controls }, context, 2).map(fold));
     expect(asked.map(({ sampling }) => sampling.seed)).toEqual([7, 8]);
   });
 
   test('sends media with their placeholders for each reply', async () => {
     const { chat, asked } = chatWith(['one', 'two']);
-    await Promise.all(chat.replies(withPicture(chatRequest('What is it?')), ticket, 2).map(fold));
+    await Promise.all(chat.replies(withPicture(chatRequest('What is it?')), context, 2).map(fold));
     expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
     expect(asked[0]?.prompt).toContain('What is it?\n(Attached Image 1)\n<|im_end|>');
   });
 
   test('an answer in a format has a grammar', async () => {
     const { chat, asked } = chatWith(['{}']);
-    await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), ticket));
+    await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), context));
     expect(asked[0]?.grammar?.gbnf).toContain('city');
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
   });
@@ -143,7 +143,7 @@ describe('chatService: tools in the template', () => {
 
   test('streams calls and finishes with tool-calls', async () => {
     const { chat, asked } = chatWith([call], { jinja: true, tools: true });
-    const events = await collect(chat.reply(ask(), ticket));
+    const events = await collect(chat.reply(ask(), context));
     const generation = await fold(replay(events));
     expect(generation).toMatchObject({ text: 'Let me see.', reason: 'tool-calls' });
     expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city": "Paris"}' }]);
@@ -153,7 +153,7 @@ describe('chatService: tools in the template', () => {
 
   test('a required call has a grammar from the first token', async () => {
     const { chat, asked } = chatWith([call], { jinja: true, tools: true });
-    await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_time' } }), ticket));
+    await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_time' } }), context));
     expect(asked[0]?.grammar).toMatchObject({ retainState: false });
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
     expect(asked[0]?.grammar?.gbnf).not.toContain('get_weather');
@@ -164,13 +164,13 @@ describe('chatService: tools in the template', () => {
       event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
     );
     const { chat } = chatWith([cut], { jinja: true, tools: true });
-    expect((await fold(chat.reply(ask(), ticket))).reason).toBe('length');
+    expect((await fold(chat.reply(ask(), context))).reason).toBe('length');
   });
 
   test('with an output format the grammar allows calls or that format', async () => {
     const { chat, asked } = chatWith(['{"sky":"blue"}'], { jinja: true, tools: true });
     const schema = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
-    const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
+    const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), context));
     expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
     for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
@@ -180,7 +180,7 @@ describe('chatService: tools in the template', () => {
     const decided = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
     const other = '{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson if tools }}';
     const { chat, asked } = chatWith([decided, '{}'], { jinja: true, tools: true, template: other });
-    const generation = await fold(chat.reply(ask({ output: { type: 'json' } }), ticket));
+    const generation = await fold(chat.reply(ask({ output: { type: 'json' } }), context));
     expect(generation).toMatchObject({ text: '{}', reason: 'stop' });
     expect(asked.map(({ grammar }) => grammar?.triggers)).toEqual([undefined, undefined]);
     expect(asked[1]?.grammar?.gbnf).not.toContain('get_weather');
@@ -188,7 +188,7 @@ describe('chatService: tools in the template', () => {
 
   test('tool choice none: the prompt has no tools', async () => {
     const { chat, asked } = chatWith(['No.'], { jinja: true, tools: true });
-    await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), ticket));
+    await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), context));
     expect(asked[0]?.prompt).not.toContain('<tool_call>');
     expect(asked[0]?.grammar).toBeUndefined();
   });
@@ -202,7 +202,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
 
   test('one generation in the words of the template; its calls are sent at the end, each in one piece', async () => {
     const { chat, asked } = chatWith([`<think>hm</think>Let me see.${call('Paris')}\n${call('Rome')}`], shown);
-    const events = await collect(chat.reply(ask(), ticket));
+    const events = await collect(chat.reply(ask(), context));
     expect(events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1])).toEqual(
       // biome-ignore format: the order of the events
       ['start', 'reasoning-delta', 'text-delta', 'tool-start', 'tool-delta', 'tool-end', 'tool-start', 'tool-delta', 'tool-end', 'finish'],
@@ -221,7 +221,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
 
   test('an answer in words is streamed and takes one generation', async () => {
     const { chat, asked } = chatWith(['It is sunny.'], shown);
-    const events = await collect(chat.reply(ask(), ticket));
+    const events = await collect(chat.reply(ask(), context));
     expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(4);
     expect(await fold(replay(events))).toMatchObject({ text: 'It is sunny.', reason: 'stop', toolCalls: [] });
     expect(asked).toHaveLength(1);
@@ -231,7 +231,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     'tool choice $type: the grammar applies from the first token of the only generation',
     async (toolChoice) => {
       const { chat, asked } = chatWith([call('Paris')], shown);
-      expect((await fold(chat.reply(ask({ toolChoice }), ticket))).toolCalls).toHaveLength(1);
+      expect((await fold(chat.reply(ask({ toolChoice }), context))).toolCalls).toHaveLength(1);
       expect(asked.map(({ grammar }) => grammar?.triggers)).toEqual([undefined]);
     },
   );
@@ -240,7 +240,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     const grammars = await Promise.all(
       [{ type: 'required' } as const, { type: 'named', name: 'get_weather' } as const].map(async (toolChoice) => {
         const { chat, asked } = chatWith([call('Paris')], shown);
-        await fold(chat.reply(ask({ toolChoice, parallelToolCalls: true }), ticket));
+        await fold(chat.reply(ask({ toolChoice, parallelToolCalls: true }), context));
         return asked[0]?.grammar?.gbnf ?? '';
       }),
     );
@@ -252,7 +252,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     const cut = spoken(call('Paris').slice(0, 60)).map((event) =>
       event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
     );
-    const generation = await fold(chatWith([cut], shown).chat.reply(ask(), ticket));
+    const generation = await fold(chatWith([cut], shown).chat.reply(ask(), context));
     expect(generation).toMatchObject({ reason: 'length', toolCalls: [{ json: '{"city": "P' }] });
   });
 
@@ -261,7 +261,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
       ...spoken(call('Paris').slice(0, 58)).slice(0, -1),
       { type: 'error', error: new AppError('engine-failed', { capability: 'text', reason: 'x' }) },
     ];
-    const events = await collect(chatWith([failed], shown).chat.reply(ask(), ticket));
+    const events = await collect(chatWith([failed], shown).chat.reply(ask(), context));
     expect(events.at(-1)?.type).toBe('error');
   });
 
@@ -271,7 +271,7 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
     ];
     const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
     const { chat, asked } = chatWith([tooLong, no, 'It is sunny.'], shown);
-    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect((await fold(chat.reply(ask(), context))).text).toBe('It is sunny.');
     expect(asked[2]?.memory).toContain('Available Tools');
   });
 
@@ -282,14 +282,14 @@ describe('chatService: tools in a known format, without --jinjatools', () => {
       ...ask(),
       conversation: { ...chatRequest('word '.repeat(1100)).conversation, tools: ask().conversation.tools },
     };
-    expect(await collect(chat.reply(long, ticket))).toEqual([{ type: 'error', error }]);
+    expect(await collect(chat.reply(long, context))).toEqual([{ type: 'error', error }]);
     expect(asked).toHaveLength(1);
   });
 
   test('a template that does not show the tools is not used for them', async () => {
     const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
     const { chat, asked } = chatWith([no, 'It is sunny.'], { shown: true });
-    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect((await fold(chat.reply(ask(), context))).text).toBe('It is sunny.');
     expect(asked[1]?.memory).toContain('Available Tools');
   });
 
@@ -317,7 +317,7 @@ describe('chatService: tools without the template', () => {
 
   test('two generations with a grammar: decision, then call', async () => {
     const { chat, asked, released } = chatWith([decision('get_weather', 'yes'), written]);
-    const generation = await fold(chat.reply(ask(), ticket));
+    const generation = await fold(chat.reply(ask(), context));
     expect(generation).toMatchObject({ text: '', reason: 'tool-calls' });
     expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city":"Paris"}' }]);
     expect(asked.map(({ grammar }) => grammar !== undefined)).toEqual([true, true]);
@@ -326,7 +326,7 @@ describe('chatService: tools without the template', () => {
 
   test('both generations see the media once', async () => {
     const { chat, asked } = chatWith([decision('get_weather', 'yes'), written]);
-    await fold(chat.reply(withPicture(ask()), ticket));
+    await fold(chat.reply(withPicture(ask()), context));
     expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
     for (const { prompt } of asked) expect(prompt.match(/Attached Image/g)).toHaveLength(1);
   });
@@ -335,7 +335,7 @@ describe('chatService: tools without the template', () => {
     'after %s it answers in words',
     async (said) => {
       const { chat, asked } = chatWith([said, 'It is sunny.']);
-      const generation = await fold(chat.reply(ask(), ticket));
+      const generation = await fold(chat.reply(ask(), context));
       expect(generation).toMatchObject({ text: 'It is sunny.', reason: 'stop', toolCalls: [] });
       expect(asked[1]?.memory).toContain('Available Tools');
     },
@@ -348,7 +348,7 @@ describe('chatService: tools without the template', () => {
     'the decision before %s counts as completion tokens; prompt tokens are those of the last prompt',
     async (_, first, second) => {
       const tokens = (said: string) => Math.ceil(said.length / 3);
-      const { usage } = await fold(chatWith([first, second]).chat.reply(ask(), ticket));
+      const { usage } = await fold(chatWith([first, second]).chat.reply(ask(), context));
       expect(usage).toEqual({
         promptTokens: 10,
         cachedTokens: 4,
@@ -360,14 +360,14 @@ describe('chatService: tools without the template', () => {
 
   test('a named tool needs no decision', async () => {
     const { chat, asked } = chatWith([written]);
-    const generation = await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_weather' } }), ticket));
+    const generation = await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_weather' } }), context));
     expect(generation.toolCalls).toHaveLength(1);
     expect(asked).toHaveLength(1);
   });
 
   test('a call that cannot be parsed is text', async () => {
     const { chat } = chatWith([decision('get_weather', 'yes'), '[{"type": "func']);
-    expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
+    expect(await fold(chat.reply(ask(), context))).toMatchObject({
       text: '[{"type": "func',
       toolCalls: [],
       reason: 'stop',
@@ -380,7 +380,7 @@ describe('chatService: calls that the token limit cuts off', () => {
     spoken(written).map((event) => (event.type === 'finish' ? { ...event, reason: 'length', cause: 'limit' } : event));
   const forced = { tools: [weather, time], toolChoice: { type: 'named', name: 'get_weather' } } as const;
   const ask = (written: string, options: Parameters<typeof chatWith>[1] = {}) =>
-    fold(chatWith([cutAt(written)], options).chat.reply(chatRequest('Weather?', forced), ticket));
+    fold(chatWith([cutAt(written)], options).chat.reply(chatRequest('Weather?', forced), context));
 
   test.each([
     ['[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Par', ['{"city": "Par']],
@@ -427,7 +427,7 @@ describe('chatService: tools that do not fit into the context', () => {
 
   test('are decided by name and called with the types of their parameters', async () => {
     const { chat, asked } = chatWith([tooLong, yes, tooLong, written]);
-    expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
+    expect(await fold(chat.reply(ask(), context))).toMatchObject({
       reason: 'tool-calls',
       toolCalls: [{ name: 'get_weather' }],
     });
@@ -446,14 +446,14 @@ describe('chatService: tools that do not fit into the context', () => {
 
   test('are not listed for an answer in words', async () => {
     const { chat, asked } = chatWith([no, tooLong, 'It is sunny.']);
-    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect((await fold(chat.reply(ask(), context))).text).toBe('It is sunny.');
     expect(asked.slice(1).map(({ memory }) => memory.includes('Available Tools'))).toEqual([true, false]);
     expect(asked[2]?.prompt).toBe(asked[1]?.prompt);
   });
 
   test('are an error if even their names do not fit', async () => {
     const { chat, asked } = chatWith([tooLong, tooLong]);
-    await expect(fold(chat.reply(ask(), ticket))).rejects.toThrow('5000 tokens');
+    await expect(fold(chat.reply(ask(), context))).rejects.toThrow('5000 tokens');
     expect(asked).toHaveLength(2);
   });
 });
@@ -469,7 +469,7 @@ describe('chatService: schemas that no grammar can express', () => {
     const { chat, asked, warnings } = chatWith([written, written]);
     const request = chatRequest('Pay 3', { tools: [price], toolChoice: { type: 'required' } });
     for (const _ of [1, 2]) {
-      expect(await fold(chat.reply(request, ticket))).toMatchObject({
+      expect(await fold(chat.reply(request, context))).toMatchObject({
         reason: 'tool-calls',
         toolCalls: [{ name: 'pay' }],
       });
@@ -480,14 +480,14 @@ describe('chatService: schemas that no grammar can express', () => {
 
   test('no warning if no tool may be called', async () => {
     const { chat, warnings } = chatWith(['No.']);
-    await fold(chat.reply(chatRequest('Hi', { tools: [price], toolChoice: { type: 'none' } }), ticket));
+    await fold(chat.reply(chatRequest('Hi', { tools: [price], toolChoice: { type: 'none' } }), context));
     expect(warnings).toEqual([]);
   });
 
   test('rejected as an output format', async () => {
     const { chat } = chatWith(['{}']);
     const [event] = await collect(
-      chat.reply(chatRequest('Pay', { output: { type: 'schema', schema: price.parameters } }), ticket),
+      chat.reply(chatRequest('Pay', { output: { type: 'schema', schema: price.parameters } }), context),
     );
     expect(event).toMatchObject({ type: 'error', error: { message: expect.stringContaining('#/properties/amount') } });
   });
@@ -505,7 +505,7 @@ describe('chatService: reply without thinking', () => {
     const { chat, asked } = chatWith(['Hello'], { silent });
     const request = chatRequest('Hi', change);
     expect(await chat.thinksAnyway(request)).toBe(false);
-    expect(await fold(chat.reply(request, ticket))).toMatchObject({ reasoning: '', text: 'Hello' });
+    expect(await fold(chat.reply(request, context))).toMatchObject({ reasoning: '', text: 'Hello' });
     expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n<think>\n\n<\/think>\n$/);
   });
 
@@ -515,7 +515,7 @@ describe('chatService: reply without thinking', () => {
       const { chat, asked } = chatWith(['Hello']);
       const request = chatRequest('Hi', change);
       expect(await chat.thinksAnyway(request)).toBe(true);
-      await fold(chat.reply(request, ticket));
+      await fold(chat.reply(request, context));
       expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n$/);
       expect(asked[0]?.reasoning).toEqual({ type: 'share', share: 0 });
     },
@@ -525,7 +525,7 @@ describe('chatService: reply without thinking', () => {
     const { chat, asked } = chatWith(['Hello'], { jinja: true, silent });
     const request = chatRequest('Hi', change);
     expect(await chat.thinksAnyway(request)).toBe(false);
-    await fold(chat.reply(request, ticket));
+    await fold(chat.reply(request, context));
     expect(asked[0]?.prompt).not.toContain('<think>');
   });
 
@@ -542,7 +542,7 @@ describe('chatService: reply without thinking', () => {
     ]) {
       const { chat, asked } = chatWith(['Hello'], { silent });
       expect(await chat.thinksAnyway(chatRequest('Hi', change))).toBe(false);
-      await fold(chat.reply(chatRequest('Hi', change), ticket));
+      await fold(chat.reply(chatRequest('Hi', change), context));
       expect(asked[0]?.prompt).not.toContain('<think>');
       expect(asked[0]?.reasoning).toBeUndefined();
     }
@@ -554,7 +554,7 @@ describe('chatService: reply without thinking', () => {
     const turn = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Yes?' }] };
     const [question] = request.conversation.messages;
     const messages = [question, turn, question] as ChatRequest['conversation']['messages'];
-    await fold(chat.reply({ ...request, conversation: { ...request.conversation, messages } }, ticket));
+    await fold(chat.reply({ ...request, conversation: { ...request.conversation, messages } }, context));
     expect(asked[0]?.prompt.match(/<think>/g)).toHaveLength(1);
     expect(asked[0]?.prompt).toContain('<|im_start|>assistant\nYes?<|im_end|>');
   });

@@ -1,8 +1,8 @@
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { inSlices } from '../core/slices.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import type { CompactionStore } from './compaction.ts';
 import { firstThatFits, type Step, withEarlier } from './generation-steps.ts';
@@ -46,13 +46,13 @@ export interface ChatDeps {
 
 export interface ChatService {
   /** Admits the request, or throws `busy` at once; returns the events of the generation. */
-  reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+  reply(request: ChatRequest, context: RequestContext): AsyncIterable<GenerationEvent>;
   /** Several replies to one request, one after the other; other requests may run between them. */
-  replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
+  replies(request: ChatRequest, context: RequestContext, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
   render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPrompt>;
-  /** `ticket`: of a client, whose memories and tools are counted, too. */
-  countTokens(request: ChatRequest, signal?: AbortSignal, ticket?: Ticket): Promise<number>;
+  /** `context`: of a request, whose memories and tools are counted, too. */
+  countTokens(request: ChatRequest, signal?: AbortSignal, context?: RequestContext): Promise<number>;
   /** Whether a reply without thinking was requested and the prompt cannot express it. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
   /** The chat template, where it is not that of the model. */
@@ -201,37 +201,37 @@ export function chatService(deps: ChatDeps): ChatService {
     }
   }
 
-  const replies: ChatService['replies'] = (request, ticket, count) =>
+  const replies: ChatService['replies'] = (request, context, count) =>
     repliesBy(
       {
         answer,
         text,
-        countTokens: (each, signal) => countPrompt(each, signal, ticket),
+        countTokens: (each, signal) => countPrompt(each, signal, context),
         serverTools: deps.serverTools,
         compactions: deps.compactions,
         summaryModel: deps.summaryModel,
         recall: deps.recall,
       },
       request,
-      ticket,
+      context,
       count,
     );
 
   /** Of a request that has what is remembered. */
-  const countPrompt: ChatService['countTokens'] = async (request, signal, ticket) => {
-    const withTools = await withServerTools(request, deps.serverTools, text.contextSize(), { signal, ticket });
+  const countPrompt: ChatService['countTokens'] = async (request, signal, context) => {
+    const withTools = await withServerTools(request, deps.serverTools, text.contextSize(), { signal, context });
     const { prompt, memory } = await render(withTools, signal);
     return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
   };
 
-  const countTokens: ChatService['countTokens'] = async (request, signal, ticket) =>
-    countPrompt(ticket && deps.recall ? await deps.recall(request, ticket, 'count') : request, signal, ticket);
+  const countTokens: ChatService['countTokens'] = async (request, signal, context) =>
+    countPrompt(context && deps.recall ? await deps.recall(request, context, 'count') : request, signal, context);
 
   return {
     render,
     thinksAnyway,
     replies,
-    reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
+    reply: (request, context) => replies(request, context, 1)[0] as AsyncIterable<GenerationEvent>,
     countTokens,
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ClientId, knownClient, sideTask } from '../core/clients.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { type Conversation, joinContent, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 import type { ChatService } from './service.ts';
@@ -87,7 +87,7 @@ const listedChange = 'The tools of the chat were added, because its other turns 
 class ChatTools {
   readonly #byChat = new Map<string, readonly Tool[]>();
 
-  listed(request: ChatRequest, { program, client, part = '' }: Ticket): ChatRequest {
+  listed(request: ChatRequest, { program, client, part = '' }: RequestContext): ChatRequest {
     const { conversation } = request;
     if (clientOf(conversation, program) !== 'codex') return request;
     const key = chatKey(conversation, [client, part]);
@@ -113,19 +113,19 @@ class ChatTools {
 /** The chats of a model whose prompts share their beginnings, between conversations and with the summary of one. */
 export function withSharedPrefixes(chat: ChatService): ChatService {
   const tools = new ChatTools();
-  const replies: ChatService['replies'] = (original, ticket, count) => {
-    const { request, changes } = rearranged(original, ticket.program);
-    const withListedTools = tools.listed(request, ticket);
+  const replies: ChatService['replies'] = (original, context, count) => {
+    const { request, changes } = rearranged(original, context.program);
+    const withListedTools = tools.listed(request, context);
     const all = withListedTools === request ? changes : [...changes, listedChange];
-    if (all.length > 0) ticket.watch?.rearranged?.(all);
-    return chat.replies(withListedTools, ticket, count);
+    if (all.length > 0) context.watch?.rearranged?.(all);
+    return chat.replies(withListedTools, context, count);
   };
   return {
     ...chat,
     replies,
-    reply: (request, ticket) => replies(request, ticket, 1)[0] as ReturnType<ChatService['reply']>,
+    reply: (request, context) => replies(request, context, 1)[0] as ReturnType<ChatService['reply']>,
     render: (request, signal) => chat.render(rearranged(request).request, signal),
-    countTokens: (request, signal, ticket) => chat.countTokens(rearranged(request).request, signal, ticket),
+    countTokens: (request, signal, context) => chat.countTokens(rearranged(request).request, signal, context),
   };
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import { handTimer } from '../http/testing/world.ts';
 import { chatAdapter } from './adapters/adapter.ts';
 import { type Message, text } from './messages.ts';
@@ -53,14 +53,14 @@ function world(replies: { readonly own: readonly string[]; readonly other: reado
   const other = scriptedText(replies.other);
   const { contextSize = 1000 } = options;
   const log: string[] = [];
-  const tickets: Ticket[] = [];
+  const contexts: RequestContext[] = [];
   const script: TextService = {
     ...other.service,
-    reserve: (ticket, traits) => {
+    reserve: (context, traits) => {
       log.push(`summary, own model rested ${own.rested()} times`);
-      tickets.push(ticket);
-      ticket.watch?.generationBegun?.({} as GenerationRequest, contextSize, 1);
-      return other.service.reserve(ticket, traits);
+      contexts.push(context);
+      context.watch?.generationBegun?.({} as GenerationRequest, contextSize, 1);
+      return other.service.reserve(context, traits);
     },
     ...options.other,
   };
@@ -79,8 +79,8 @@ function world(replies: { readonly own: readonly string[]; readonly other: reado
     const controls = { ...base.controls, maxTokens: 100, overflow: 'compact' as const };
     const events: GenerationEvent[] = [];
     const watch = { used: (counts: unknown) => void used.push(counts) };
-    const ticket: Ticket = { genkey: 'k', client: 'me', signal: abort.signal, watch };
-    for await (const event of chat.reply({ ...base, controls, ...(compaction && { compaction }) }, ticket))
+    const context: RequestContext = { genkey: 'k', client: 'me', signal: abort.signal, watch };
+    for await (const event of chat.reply({ ...base, controls, ...(compaction && { compaction }) }, context))
       events.push(event);
     const start = events.find((event) => event.type === 'start');
     const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.text] : []));
@@ -90,7 +90,7 @@ function world(replies: { readonly own: readonly string[]; readonly other: reado
   return {
     ask,
     log,
-    tickets,
+    contexts,
     timer,
     abort,
     used,
@@ -105,7 +105,10 @@ const fallback = (reason: string) =>
 
 describe('--compactmodel', () => {
   test('the other model summarises a transcript; the model of the chat gives up its turn meanwhile and answers', async () => {
-    const { ask, own, other, log, tickets, asked } = world({ own: ['Gamma.'], other: ['They spoke of letters.'] });
+    const { ask, own, other, log, contexts, asked } = world({
+      own: ['Gamma.'],
+      other: ['They spoke of letters.'],
+    });
     const { compaction, warnings } = await ask();
     expect(other()).toHaveLength(1);
     expect(other()[0]).toMatch(/<conversation>\n\[User\]: first\n\[Assistant\]: alpha[\s\S]*Summarise/);
@@ -115,7 +118,7 @@ describe('--compactmodel', () => {
     expect(compaction?.fallback).toBeUndefined();
     expect(warnings).toEqual(['The conversation was compacted: 3 messages summarised.']);
     expect(log).toEqual(['summary, own model rested 1 times', 'released']);
-    expect(tickets[0]).toMatchObject({ client: 'me', genkey: '', admitted: true });
+    expect(contexts[0]).toMatchObject({ client: 'me', genkey: '', admitted: true });
   });
 
   test('its context decides how many pieces there are', async () => {

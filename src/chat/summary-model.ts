@@ -2,7 +2,7 @@ import { unlessAborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold, type Generation } from '../core/fold.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { StartTimer } from '../core/timers.ts';
 import type { ChatRequest } from './request.ts';
 
@@ -29,17 +29,17 @@ export interface SummaryModel {
 interface SelectedSummaryModel {
   /** Its chat service. */
   readonly chat: {
-    reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+    reply(request: ChatRequest, context: RequestContext): AsyncIterable<GenerationEvent>;
     countTokens(request: ChatRequest, signal: AbortSignal): Promise<number>;
   };
   readonly contextSize: number;
   release(): void;
 }
 
-/** Calls the work with that model; undefined if it is the model of the chat. `ticket` is that of the chat, `stopped` ends both. */
+/** Calls the work with that model; undefined if it is the model of the chat. `context` is that of the chat, `stopped` ends both. */
 export async function withSummaryModel<Result>(
   { name, select, timeoutSeconds, startTimer }: SummaryModel,
-  { ticket, stopped }: { readonly ticket: Ticket; readonly stopped: AbortSignal },
+  { context, stopped }: { readonly context: RequestContext; readonly stopped: AbortSignal },
   work: (writer: SummaryWriter) => Promise<Result>,
 ): Promise<Result | undefined> {
   const selected = await select();
@@ -55,7 +55,7 @@ export async function withSummaryModel<Result>(
       signal,
     ).finally(() => timer.cancel());
   };
-  const { client, program, part, weight, requestId, watch } = ticket;
+  const { client, program, part, weight, requestId, watch } = context;
   const own = {
     genkey: '',
     client,
@@ -66,13 +66,13 @@ export async function withSummaryModel<Result>(
     signal,
     ...(part !== undefined && { part }),
   };
-  const ticketWith = (begun: () => void): Ticket =>
-    ({ ...own, watch: { used: (counts) => watch?.used?.(counts), generationBegun: begun } }) as Ticket;
+  const contextWith = (begun: () => void): RequestContext =>
+    ({ ...own, watch: { used: (counts) => watch?.used?.(counts), generationBegun: begun } }) as RequestContext;
   try {
     return await work({
       contextSize,
       count: (request) => inTime(() => chat.countTokens(request, signal)),
-      generate: (request) => inTime(async (begun) => fold(chat.reply(request, ticketWith(begun)))),
+      generate: (request) => inTime(async (begun) => fold(chat.reply(request, contextWith(begun)))),
     });
   } finally {
     release();

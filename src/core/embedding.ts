@@ -1,7 +1,7 @@
 import type { EngineSource } from './engine-source.ts';
 import type { GpuUse } from './gpu-memory.ts';
+import type { RequestContext } from './request-context.ts';
 import type { SentFields } from './sent-fields.ts';
-import type { Ticket } from './ticket.ts';
 
 /** A text, or its tokens. */
 export type EmbeddingInput = string | readonly number[];
@@ -59,8 +59,8 @@ export interface EmbeddingService
   /** Facts from when the model was last loaded. */
   facts(): EmbeddingFacts | undefined;
   loaded(): boolean;
-  embed(request: EmbeddingRequest, ticket: Ticket): Promise<Served<Embedded>>;
-  rank(request: RankRequest, ticket: Ticket): Promise<Served<Ranked>>;
+  embed(request: EmbeddingRequest, context: RequestContext): Promise<Served<Embedded>>;
+  rank(request: RankRequest, context: RequestContext): Promise<Served<Ranked>>;
 }
 
 /** A result, and how long the model took to load before. */

@@ -1,5 +1,5 @@
+import type { RequestContext } from './request-context.ts';
 import type { SentFields } from './sent-fields.ts';
-import type { Ticket } from './ticket.ts';
 
 /** A request for images. Decoders set all defaults and clamp all numbers. */
 export interface ImageRequest {
@@ -131,9 +131,9 @@ export interface ImageService {
   /** Known before it is loaded, perhaps less exactly. */
   readonly facts: ImageFacts;
   /** Throws `busy` at once if the queue is full. The work has its turn until it ends. */
-  inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
-  draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
-  upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
+  inTurn<Event>(context: RequestContext, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
+  draw(request: ImageRequest, context: RequestContext): AsyncIterable<ImageEvent>;
+  upscale(request: UpscaleRequest, context: RequestContext): Promise<Uint8Array>;
   /** The classes of nodes of an engine that runs graphs as they are, which is loaded for that; undefined for others. */
   nodes?(signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Ticket } from './ticket.ts';
+import type { RequestContext } from './request-context.ts';
 
 export const songFormats = ['wav', 'mp3'] as const;
 export type SongFormat = (typeof songFormats)[number];
@@ -49,7 +49,7 @@ export interface MusicFacts {
 export interface MusicService {
   /** Name of the model. */
   readonly name: string;
-  generate(request: MusicRequest, ticket: Ticket): AsyncIterable<MusicEvent>;
+  generate(request: MusicRequest, context: RequestContext): AsyncIterable<MusicEvent>;
 }
 
 export interface MusicEngine {

@@ -1,5 +1,5 @@
+import type { RequestContext } from './request-context.ts';
 import type { SentFields } from './sent-fields.ts';
-import type { Ticket } from './ticket.ts';
 
 export const speechFormats = ['wav', 'mp3', 'opus', 'flac', 'pcm'] as const;
 export type SpeechFormat = (typeof speechFormats)[number];
@@ -52,7 +52,7 @@ export interface SpeechService {
   readonly exactVoices?: boolean;
   /** Known before it is loaded: the voices of the engine, then the samples. */
   voices(): Promise<readonly Voice[]>;
-  speak(request: SpeechRequest, ticket: Ticket): AsyncIterable<SpeechEvent>;
+  speak(request: SpeechRequest, context: RequestContext): AsyncIterable<SpeechEvent>;
   /** Loads the engine ahead of the first request. */
   warm?(signal: AbortSignal): Promise<void>;
 }

@@ -4,8 +4,8 @@ import { AppError } from './errors.ts';
 import type { CacheMiss, FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { LoraScales } from './lora.ts';
 import type { GenerationRequest, PromptProgress, QueuePosition, SharingTraits } from './request.ts';
+import type { RequestContext } from './request-context.ts';
 import type { SentFields } from './sent-fields.ts';
-import type { Ticket } from './ticket.ts';
 
 /** Special tokens for fill-in-the-middle, as texts. */
 export interface FillMarks {
@@ -121,16 +121,16 @@ export interface TextService extends Pick<TextEngine, 'tokenize' | 'detokenize' 
   /** Its LoRA adapters. */
   readonly adapters?: LoraScales;
   /** Throws `busy` at once if the queue is full. Aborts, disconnects and lost engines end the events with a last event. */
-  generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+  generate(request: GenerationRequest, context: RequestContext): AsyncIterable<GenerationEvent>;
   /** Throws `busy` at once if the queue is full. The caller must release it. */
-  reserve(ticket: Ticket, traits: SharingTraits): Reservation;
+  reserve(context: RequestContext, traits: SharingTraits): Reservation;
   /** How many such generations could start now without waiting. */
   room(traits: SharingTraits): number;
   /**
    * Runs work while no generation runs: it takes its turn in the queue, or throws `busy` at once. If the client disconnects
    * before its turn, the work never starts.
    */
-  exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result>;
+  exclusively<Result>(context: RequestContext, work: () => Promise<Result>): Promise<Result>;
   /** The text so far of the request with this key; without a key, of the only request or that of this client. */
   check(genkey: string, client?: string): string;
   /** Why a kept request has ended; null while it runs, undefined for an unknown key. */

@@ -1,5 +1,5 @@
+import type { RequestContext } from './request-context.ts';
 import type { SentFields } from './sent-fields.ts';
-import type { Ticket } from './ticket.ts';
 
 export interface TranscriptionRequest {
   /** The file, in any readable format. */
@@ -58,7 +58,7 @@ export interface TranscriptionService {
   readonly name: string;
   /** Two-letter codes; undefined while they are not known. */
   languages?(): readonly string[] | undefined;
-  transcribe(request: TranscriptionRequest, ticket: Ticket): AsyncIterable<TranscriptionEvent>;
+  transcribe(request: TranscriptionRequest, context: RequestContext): AsyncIterable<TranscriptionEvent>;
   /** Loads the engine ahead of the first request. */
   warm?(signal: AbortSignal): Promise<void>;
 }

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Latch } from '../core/synchronization.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { IndexStep } from './document-store.ts';
 import { Indexer } from './indexer.ts';
 
 /** A store with these passages to embed, and an embedding engine that the test controls. */
-function world(count: number, embed: (inputs: number, ticket: Ticket) => Promise<void> = async () => undefined) {
+function world(
+  count: number,
+  embed: (inputs: number, context: RequestContext) => Promise<void> = async () => undefined,
+) {
   const left = Array.from({ length: count }, (_, id) => ({ id, text: `text ${id}` }));
   const files = [7];
   const done: number[] = [];
@@ -40,8 +43,8 @@ function world(count: number, embed: (inputs: number, ticket: Ticket) => Promise
   };
   const service = {
     name: 'model',
-    embed: async ({ inputs }: { readonly inputs: readonly unknown[] }, ticket: Ticket) => {
-      await embed(inputs.length, ticket);
+    embed: async ({ inputs }: { readonly inputs: readonly unknown[] }, context: RequestContext) => {
+      await embed(inputs.length, context);
       return {
         vectors: inputs.map(() => [new Float32Array([1])]),
         tokens: [],

@@ -1,7 +1,7 @@
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError, asAppError } from '../core/errors.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Latch } from '../core/synchronization.ts';
-import type { Ticket } from '../core/ticket.ts';
 import { pauseUnlessAborted, type StartTimer } from '../core/timers.ts';
 import type { IndexStep } from './document-store.ts';
 import type { StoreHost } from './store-host.ts';
@@ -98,7 +98,7 @@ export class Indexer {
     if (!service) return;
     const yielded = new AbortController();
     const signal = AbortSignal.any([yielded.signal, this.#stop.signal]);
-    const ticket: Ticket = {
+    const context: RequestContext = {
       genkey: '',
       client: 'documents',
       signal,
@@ -106,7 +106,7 @@ export class Indexer {
     };
     try {
       const inputs = passages.map(({ text }) => text);
-      const { vectors } = await service.embed({ inputs, truncate: true }, ticket);
+      const { vectors } = await service.embed({ inputs, truncate: true }, context);
       this.#batch = Math.min(maxBatch, this.#batch * 2);
       const own = vectors.map(([vector]) => vector ?? new Float32Array());
       const ids = passages.map(({ id }) => id);

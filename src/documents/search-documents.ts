@@ -1,6 +1,6 @@
 import type { DocumentHit, DocumentHits, DocumentQuery } from '../core/documents.ts';
 import type { EmbeddingService } from '../core/embedding.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { StoredCollection } from './document-store.ts';
 import { completedQuery } from './search/follow-up.ts';
 import { defaultWeights } from './search/fusion.ts';
@@ -31,12 +31,12 @@ export async function searchDocuments(
   if (queries.length === 0 || limit < 1) return { queries, hits: [], notes };
   const isCurrent = ({ embedding: model }: StoredCollection): boolean => model !== '' && model === service?.name;
   const hasVectors = collections.some((one) => isCurrent(one) && one.passages > 0);
-  const ticket: Ticket = { genkey: '', client: 'documents', signal, admitted: true };
+  const context: RequestContext = { genkey: '', client: 'documents', signal, admitted: true };
   // A model that only ranks has no vectors.
   const isRanker = service?.facts()?.pooling === 'rank';
   const vectors =
     service && hasVectors && !isRanker && weights.vector > 0
-      ? (await service.embed({ inputs: queries, truncate: true }, ticket)).vectors.map(
+      ? (await service.embed({ inputs: queries, truncate: true }, context)).vectors.map(
           ([vector]) => vector ?? new Float32Array(),
         )
       : [];
@@ -53,7 +53,7 @@ export async function searchDocuments(
   const hasRanker = service !== undefined && (pooling === undefined || pooling === 'rank');
   if (query.rerank && !hasRanker) notes.push('The results are not reranked: this server has no reranking model.');
   const reranks = hasRanker && (query.rerank ?? isRanker);
-  const ranked = reranks && service ? await reranked(candidates, queries, service, ticket) : candidates.map(hitOf);
+  const ranked = reranks && service ? await reranked(candidates, queries, service, context) : candidates.map(hitOf);
   const chosen = ranked.filter(({ score }) => score >= threshold).slice(0, limit + maxJoins);
   const hits = chosen.length === 0 ? [] : await store.call('joined', owner, chosen);
   return { queries, hits: hits.slice(0, limit), notes };
@@ -74,13 +74,13 @@ async function reranked(
   candidates: readonly FoundPassage[],
   queries: readonly string[],
   service: EmbeddingService,
-  ticket: Ticket,
+  context: RequestContext,
 ): Promise<readonly DocumentHit[]> {
   const first = candidates.slice(0, maxReranked);
   if (first.length === 0) return [];
   const documents = first.map(({ rankText }) => rankText);
   const rankings = await Promise.all(
-    queries.map((query) => service.rank({ query, documents, truncate: true }, ticket)),
+    queries.map((query) => service.rank({ query, documents, truncate: true }, context)),
   );
   const isRanker = service.facts()?.pooling === 'rank';
   const hits = first.map((candidate, index) => {

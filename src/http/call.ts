@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/people.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import type { Form, FormOptions } from './form.ts';
 
 /** A request as a handler gets it, with its body read. */
@@ -28,10 +28,10 @@ export interface Call {
   readonly session?: string;
   /** Whether that session was opened with `--adminpassword`. */
   readonly isAdmin?: boolean;
-  /** Set for a request of a batch, which gives way to all others; see `Ticket`. */
+  /** Set for a request of a batch, which gives way to all others; see `RequestContext`. */
   readonly giveWay?: () => void;
   /** Follows the request, for logs, metrics and the inspector. */
-  readonly watch?: ExchangeWatch | undefined;
+  readonly watch?: RequestObserver | undefined;
 }
 
 /** A key of `--keyfile`: what it may do, and its share of the queue. */

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import type { ObservedRequest, RequestObserver } from '../core/request-observer.ts';
 import { type Call, json } from './call.ts';
 import { ask, echo, endpoint, latch, serve, wire } from './testing/world.ts';
 
 /** Notes what a watch is told, and waits for the end of the exchange. */
 function noted() {
-  const heads: ExchangeHead[] = [];
+  const heads: ObservedRequest[] = [];
   const told: string[] = [];
   const over = latch();
-  const watch: ExchangeWatch = {
+  const watch: RequestObserver = {
     authorized: (key) => told.push(`authorized ${key}`),
     received: (body) => told.push(`received ${body}`),
     replied: (status, headers) => told.push(`replied ${status} ${headers['x-request-id']}`),
@@ -18,11 +18,11 @@ function noted() {
       over.open();
     },
   };
-  const watchExchange = (head: ExchangeHead): ExchangeWatch => {
+  const observeRequest = (head: ObservedRequest): RequestObserver => {
     heads.push(head);
     return watch;
   };
-  return { heads, told, over: over.promise, options: { newId: () => 'req_7', watchExchange } };
+  return { heads, told, over: over.promise, options: { newId: () => 'req_7', observeRequest } };
 }
 
 test.each([

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/people.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import { hostName, isLoopback } from './address.ts';
 import type { AccessRule, ClientKey } from './call.ts';
 import { queryOf } from './router.ts';
@@ -229,7 +229,7 @@ export function createGuard(options: GuardOptions) {
   };
 }
 
-export function reportIdentity(watch: ExchangeWatch | undefined, identity: Identity): void {
+export function reportIdentity(watch: RequestObserver | undefined, identity: Identity): void {
   const key = identity.type === 'key' ? identity.key.name : undefined;
   watch?.authorized?.(key, identity.type !== 'nobody', identity.type === 'owner' && identity.password);
 }

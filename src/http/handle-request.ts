@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { Aborted } from '../core/abort.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
-import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+import type { ObserveRequest, RequestObserver } from '../core/request-observer.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeDeps, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -25,7 +25,7 @@ export interface RequestDeps extends AuthorizeDeps, RespondDeps {
   readonly stallMilliseconds: number;
   readonly openUpload: FormReading['openFile'];
   readonly newId: () => string;
-  readonly watchExchange: WatchExchange | undefined;
+  readonly observeRequest: ObserveRequest | undefined;
   /** Without it no stream can be resumed. */
   readonly streams: ResumableStreams | undefined;
   /** Called for each rejected request. */
@@ -94,7 +94,7 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
   const id = deps.newId();
   const endpoint = deps.router.find(method, path, request.headers);
   const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const watch = deps.watchExchange?.({
+  const watch = deps.observeRequest?.({
     id,
     method,
     path,
@@ -140,7 +140,7 @@ function hostCount({ rawHeaders }: IncomingMessage): number {
 
 interface Arrived extends Pick<Call, 'id' | 'method' | 'path' | 'remoteAddress'> {
   readonly endpoint: Endpoint | undefined;
-  readonly watch: ExchangeWatch | undefined;
+  readonly watch: RequestObserver | undefined;
   readonly fault: Promise<never>;
 }
 

@@ -52,8 +52,8 @@ describe('requestScope: exception outside of every try', () => {
       await new Promise(() => undefined);
     }
     const work = endpoint((call) => ({ status: 200, headers: sseHeaders, stream: stream(call) }));
-    const watchExchange = () => ({ ended: () => gone.open() });
-    const world = await serve([work], { scopeRequests: true, streams, watchExchange });
+    const observeRequest = () => ({ ended: () => gone.open() });
+    const world = await serve([work], { scopeRequests: true, streams, observeRequest });
     const head = 'POST /work HTTP/1.1\r\nhost: localhost\r\nx-parley-resumable: 1\r\ncontent-length: 0\r\n\r\n';
     const one = wire(world).send(head);
     await one.until('data: one');

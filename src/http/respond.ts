@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import { bodyPending } from './body.ts';
 import type { Headers, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
@@ -16,7 +16,7 @@ interface Respondent {
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
   readonly id: string;
-  readonly watch: ExchangeWatch | undefined;
+  readonly watch: RequestObserver | undefined;
   /** Whether the client is still sending an unread body. */
   readonly linger: boolean;
 }

@@ -36,7 +36,7 @@ type RequestOptions =
   | 'startTimer'
   | 'onRefused'
   | 'newId'
-  | 'watchExchange'
+  | 'observeRequest'
   | 'streams';
 
 export interface HttpServerOptions extends Pick<RequestDeps, 'onError'>, Partial<Pick<RequestDeps, RequestOptions>> {
@@ -81,7 +81,7 @@ export function createHttpServer(options: HttpServerOptions) {
     openUpload: undefined,
     onRefused: undefined,
     newId: newRequestId,
-    watchExchange: undefined,
+    observeRequest: undefined,
     streams: undefined,
     ...options,
     router: router(options.endpoints),

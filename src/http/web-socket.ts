@@ -4,8 +4,8 @@ import { TLSSocket } from 'node:tls';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import { Aborted } from '../core/abort.ts';
 import { AppError, asAppError } from '../core/errors.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { KeyScope } from '../core/people.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import type { StartTimer } from '../core/timers.ts';
 import { plainAddress } from './address.ts';
 import type { AccessRule, Call, ClientKey, Endpoint, Reply } from './call.ts';
@@ -14,7 +14,7 @@ import { type Identity, reportIdentity, withoutProtocolKey } from './guard.ts';
 import type { RequestDeps } from './handle-request.ts';
 import { plainPath, queryOf, router } from './router.ts';
 
-type SharedDeps = 'stopping' | 'guard' | 'onRefused' | 'rate' | 'now' | 'newId' | 'watchExchange';
+type SharedDeps = 'stopping' | 'guard' | 'onRefused' | 'rate' | 'now' | 'newId' | 'observeRequest';
 
 interface UpgradeDeps extends LiveSocketDeps, Pick<RequestDeps, SharedDeps> {
   readonly endpoints: readonly SocketEndpoint[];
@@ -146,7 +146,7 @@ async function beginWork(
   const refused = notAdmitted ?? deps.guard.refuseTokens(identity, scope);
   const retryAfterSeconds = refused || !spaced ? 0 : deps.rate(remoteAddress, deps.now());
   const error = refused ?? (retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined);
-  const watch = deps.watchExchange?.(head);
+  const watch = deps.observeRequest?.(head);
   if (error) {
     watch?.errored?.(error);
     watch?.replied?.(error.status, {});
@@ -201,7 +201,7 @@ export interface WorkOptions {
 
 export interface SocketWork {
   readonly id: string;
-  readonly watch: ExchangeWatch | undefined;
+  readonly watch: RequestObserver | undefined;
   /** The key as it is now. */
   readonly key?: ClientKey;
   /** Throws if the work may not continue: the key was removed, has expired or has lost a scope. Counts against no rate. */

@@ -49,7 +49,7 @@ export function playedContext<Context extends DialectContext>(context: Context, 
   const chat: DialectContext['chat'] = {
     ...context.chat,
     reply: () => play(record.replies[0] ?? nothing),
-    replies: (_request, _ticket, count) =>
+    replies: (_request, _requestContext, count) =>
       Array.from({ length: count }, (_, index) => play(record.replies[index] ?? nothing)),
     // Whatever was dropped of the conversation has been dropped.
     countTokens: async () => 0,

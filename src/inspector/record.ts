@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../chat/request.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { ExchangeEnd, ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { ObservedRequest, RequestObserver, ResponseEnd } from '../core/request-observer.ts';
 import type { Clock } from '../core/timers.ts';
 import { bodySecrets, sentSecrets, shownHeaders } from './redact.ts';
 import { shownValue } from './shown-value.ts';
@@ -61,7 +61,7 @@ interface RecordStore {
 }
 
 /** The record of one request. It grows while the request runs, also after its connection is gone. */
-export class RequestRecord implements ExchangeWatch {
+export class RequestRecord implements RequestObserver {
   /** Counts all requests since the start. */
   readonly number: number;
   readonly startedAt: number;
@@ -87,7 +87,7 @@ export class RequestRecord implements ExchangeWatch {
   readonly sent: (string | Uint8Array)[] = [];
   sentBytes = 0;
   sentCut = false;
-  end: ExchangeEnd | undefined;
+  end: ResponseEnd | undefined;
   waitedMs = 0;
   readonly times: PhaseTimes = {};
   readonly tasks: { readonly kind: string; readonly begun: number; ended?: number; error?: string }[] = [];
@@ -96,7 +96,7 @@ export class RequestRecord implements ExchangeWatch {
   readonly #byRequest = new WeakMap<GenerationRequest, RecordedGeneration>();
 
   constructor(
-    readonly head: ExchangeHead,
+    readonly head: ObservedRequest,
     private readonly clock: Clock & { readonly number: number },
     private readonly store: RecordStore,
   ) {
@@ -195,7 +195,7 @@ export class RequestRecord implements ExchangeWatch {
     this.#grow(bytes);
   }
 
-  ended(how: ExchangeEnd): void {
+  ended(how: ResponseEnd): void {
     this.end = how;
     this.times.ended = this.#elapsed();
   }

@@ -1,10 +1,10 @@
-import type { ExchangeHead } from '../core/exchange-watch.ts';
 import { tryParseJson } from '../core/json.ts';
+import type { ObservedRequest } from '../core/request-observer.ts';
 
 /** What is shown in the place of a secret. */
 export const redacted = '[redacted]';
 
-type Headers = ExchangeHead['headers'];
+type Headers = ObservedRequest['headers'];
 
 /** Credentials, and every header whose name sounds like one. Their names are shown, their values are not. */
 const secretHeaders = /^(proxy-.*|cookie2?|set-cookie2?)$|auth|key|token|secret|password|credential|session|signature/;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import type { ExchangeHead } from '../core/exchange-watch.ts';
 import { defaultControls, type GenerationRequest } from '../core/request.ts';
+import type { ObservedRequest } from '../core/request-observer.ts';
 import * as f from '../protocols/fields.ts';
 import { openaiRow } from '../protocols/openai/errors.ts';
 import { finishEvent, startEvent } from '../protocols/testing/doubles.ts';
@@ -9,7 +9,7 @@ import { limits } from './record.ts';
 import { isRecorded, RequestStore } from './store.ts';
 import { detailOf, summaryOf } from './view.ts';
 
-const headOf = (own: Partial<ExchangeHead> = {}): ExchangeHead => ({
+const headOf = (own: Partial<ObservedRequest> = {}): ObservedRequest => ({
   id: 'req_1',
   method: 'POST',
   path: '/v1/chat/completions',
@@ -35,7 +35,7 @@ function storeOf(count: number, maxBytes?: number) {
 }
 
 /** A request of a client that has access. */
-function admitted(store: RequestStore, own: Partial<ExchangeHead> = {}) {
+function admitted(store: RequestStore, own: Partial<ObservedRequest> = {}) {
   const watch = store.watch(headOf(own));
   watch?.authorized?.(undefined, true);
   return watch;

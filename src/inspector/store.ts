@@ -1,5 +1,5 @@
-import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import { heapShare } from '../core/memory.ts';
+import type { ObservedRequest, RequestObserver } from '../core/request-observer.ts';
 import type { Clock } from '../core/timers.ts';
 import { RequestRecord } from './record.ts';
 
@@ -16,7 +16,7 @@ const apiPath = /^\/(v1|api|sdapi)\//;
  * Whether a request is recorded: as the row of its endpoint says, else if it sends something, or if its path is one of an API that does
  * not exist. Reading (`GET /v1/models`, `/health`, pages and their files) is not: browsers and apps do it all the time.
  */
-export function isRecorded({ method, path, endpoint, recorded }: ExchangeHead): boolean {
+export function isRecorded({ method, path, endpoint, recorded }: ObservedRequest): boolean {
   if (recorded !== undefined) return recorded;
   if (endpoint === '') return method !== 'OPTIONS' && apiPath.test(path);
   return method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE';
@@ -49,7 +49,7 @@ export class RequestStore {
   }
 
   /** A sink of the server's exchanges. */
-  watch(head: ExchangeHead): ExchangeWatch | undefined {
+  watch(head: ObservedRequest): RequestObserver | undefined {
     if (this.options.count <= 0 || !isRecorded(head)) return undefined;
     const record: RequestRecord = new RequestRecord(
       head,

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
 import { isObject } from '../core/json.ts';
+import type { ObservedRequest, RequestObserver } from '../core/request-observer.ts';
 import type { Clock } from '../core/timers.ts';
 import { type DayUsage, noUsage, type UsageCounts } from '../core/usage.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
@@ -63,7 +63,7 @@ export class UsageLog {
   }
 
   /** Counts the work of a request, also what goes on after its response. */
-  watch({ remoteAddress }: Pick<ExchangeHead, 'remoteAddress'>): ExchangeWatch {
+  watch({ remoteAddress }: Pick<ObservedRequest, 'remoteAddress'>): RequestObserver {
     let client = '';
     let counted = false;
     return {

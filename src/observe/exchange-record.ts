@@ -1,7 +1,7 @@
 import { type AppError, asAppError } from '../core/errors.ts';
 import type { FinishReason, GenerationEvent, Timings, Usage } from '../core/events.ts';
-import type { ExchangeEnd, ExchangeHead, ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { ObservedRequest, ObserveRequest, RequestObserver, ResponseEnd } from '../core/request-observer.ts';
 import { shorten } from './printable.ts';
 
 /** How a request ended, whatever its status: a stream has status 200 before it fails. */
@@ -56,13 +56,13 @@ export interface RecordOptions {
   readonly time: () => number;
   /** Keep beginnings and ends of prompts and replies, for a log that shows them. */
   readonly content?: boolean;
-  readonly traceparent?: ((head: ExchangeHead) => string | undefined) | undefined;
+  readonly traceparent?: ((head: ObservedRequest) => string | undefined) | undefined;
   /** Called once for each request when its response and all its work are over. Must not throw. */
   readonly over: readonly ((record: ExchangeRecord) => void)[];
 }
 
 /** Keeps the figures of each request until it is over, for metrics, logs and traces. */
-export function recordExchanges(options: RecordOptions): WatchExchange {
+export function recordExchanges(options: RecordOptions): ObserveRequest {
   return (head) => new ExchangeRecord(head, options);
 }
 
@@ -77,7 +77,7 @@ interface RunningGeneration {
  * What happened to one request. It is kept alive only by the request and its jobs, and is reported when the response has ended and
  * every job has left, in whichever order.
  */
-export class ExchangeRecord implements ExchangeWatch {
+export class ExchangeRecord implements RequestObserver {
   readonly startedAt: number;
   readonly traceparent: string | undefined;
   key: string | undefined;
@@ -86,7 +86,7 @@ export class ExchangeRecord implements ExchangeWatch {
   /** Kinds of engines whose work was admitted. */
   readonly kinds: string[] = [];
   status: number | undefined;
-  end: ExchangeEnd | undefined;
+  end: ResponseEnd | undefined;
   error: AppError | undefined;
   /** From the head to the last byte of the response. */
   durationMs = 0;
@@ -117,7 +117,7 @@ export class ExchangeRecord implements ExchangeWatch {
   #others: RunningGeneration[] = [];
 
   constructor(
-    readonly head: ExchangeHead,
+    readonly head: ObservedRequest,
     private readonly options: RecordOptions,
   ) {
     this.startedAt = options.time();
@@ -209,7 +209,7 @@ export class ExchangeRecord implements ExchangeWatch {
     this.status = status;
   }
 
-  ended(how: ExchangeEnd): void {
+  ended(how: ResponseEnd): void {
     if (this.#ended) return;
     this.#ended = true;
     this.end = how;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ExchangeHead, ExchangeWatch } from '../core/exchange-watch.ts';
+import type { ObservedRequest, RequestObserver } from '../core/request-observer.ts';
 import { watchAll } from './watch-all.ts';
 
-const head: ExchangeHead = {
+const head: ObservedRequest = {
   id: 'req_1',
   method: 'POST',
   path: '/v1/messages',
@@ -18,7 +18,7 @@ test('no sink wants the request: nothing is watched', () => {
 });
 
 test('one sink: its watch is used as it is, so that nothing is added to the path of a token', () => {
-  const only: ExchangeWatch = {};
+  const only: RequestObserver = {};
   expect(watchAll([() => undefined, () => only])(head)).toBe(only);
 });
 

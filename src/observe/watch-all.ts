@@ -1,7 +1,7 @@
-import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
+import type { ObserveRequest, RequestObserver } from '../core/request-observer.ts';
 
 /** Follows each request for all sinks that want it. */
-export function watchAll(sinks: readonly WatchExchange[]): WatchExchange {
+export function watchAll(sinks: readonly ObserveRequest[]): ObserveRequest {
   return (head) => {
     const watches = sinks.map((sink) => sink(head)).filter((watch) => watch !== undefined);
     return watches.length < 2 ? watches[0] : together(watches);
@@ -13,9 +13,9 @@ const rareMethods = [
   ...(['authorized', 'received', 'modelSelected', 'decoded', 'rearranged', 'queued', 'dequeued'] as const),
   ...(['engineReady', 'taskBegun', 'taskEnded', 'generationBegun', 'used', 'left'] as const),
   ...(['errored', 'replied', 'ended'] as const),
-] satisfies readonly (keyof ExchangeWatch)[];
+] satisfies readonly (keyof RequestObserver)[];
 
-function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
+function together(watches: readonly RequestObserver[]): RequestObserver {
   const rare = rareMethods.map((name) => [
     name,
     (...facts: unknown[]): void => {
@@ -27,7 +27,7 @@ function together(watches: readonly ExchangeWatch[]): ExchangeWatch {
   const replyWatches = watches.filter(({ replyEvent }) => replyEvent);
   const writeWatches = watches.filter(({ wrote }) => wrote);
   return {
-    ...(Object.fromEntries(rare) as Pick<ExchangeWatch, (typeof rareMethods)[number]>),
+    ...(Object.fromEntries(rare) as Pick<RequestObserver, (typeof rareMethods)[number]>),
     traceparent: watches.find(({ traceparent }) => traceparent !== undefined)?.traceparent,
     event: (event, job, request) => {
       for (const watch of eventWatches) watch.event?.(event, job, request);

@@ -30,7 +30,7 @@ async function streamed(events: readonly GenerationEvent[], startTimer: StartTim
   const reply = await streamReply(play(events), types, {
     headers: { a: 'b' },
     filler: '',
-    ticket: { queueStatus: () => undefined },
+    requestContext: { queueStatus: () => undefined },
     startTimer,
   });
   const frames: string[] = [];
@@ -52,8 +52,8 @@ test.each<[string, StartTimer, number, object]>([
 
 test('streamReply: the keep-alive reports how far the prompt is processed', async () => {
   let reading: { done: number; total: number } | undefined = { done: 12_400, total: 31_000 };
-  const ticket = { queueStatus: () => undefined, promptProgress: () => reading };
-  const options = { headers: {}, filler: ': a\n\n', ticket, startTimer: patient };
+  const requestContext = { queueStatus: () => undefined, promptProgress: () => reading };
+  const options = { headers: {}, filler: ': a\n\n', requestContext, startTimer: patient };
   const reply = (await streamReply(play([startEvent(), finishEvent()]), types, options)) as { keepAlive?: KeepAlive };
   expect(reply.keepAlive?.progress?.()).toBe(': a\n\n: reading 12400 of 31000 tokens\n\n');
   reading = undefined;
@@ -74,7 +74,7 @@ describe('streamReply: a queued request', () => {
     const reply = streamReply(events(), types, {
       headers: {},
       filler: '',
-      ticket: { queueStatus: () => (waits() ? queueStatus : undefined) },
+      requestContext: { queueStatus: () => (waits() ? queueStatus : undefined) },
       startTimer: time.startTimer,
     });
     return { time, turn, reply };

@@ -26,7 +26,7 @@ import { type ControlLimits, decodeControls, effortShares } from './controls/dec
 import type { Controls } from './controls/table.ts';
 import type { DocumentServices } from './documents/library.ts';
 import { ignoredIn, type Table } from './fields.ts';
-import type { CallTicket } from './ticket.ts';
+import type { CallContext } from './request-context.ts';
 
 /** What is the same for all models: the argument of the endpoints of a dialect. */
 export interface DialectServices extends DocumentServices {
@@ -186,7 +186,7 @@ interface StreamOptions {
   readonly initialFiller?: string;
   /** Tells a waiting client its queue status. Default: a comment. */
   readonly notice?: (status: QueueStatus) => string;
-  readonly ticket: Pick<CallTicket, 'queueStatus'> & Partial<Pick<CallTicket, 'promptProgress'>>;
+  readonly requestContext: Pick<CallContext, 'queueStatus'> & Partial<Pick<CallContext, 'promptProgress'>>;
   readonly startTimer: StartTimer;
 }
 
@@ -205,11 +205,11 @@ export function eventStream(stream: AsyncIterable<string>, headers: Headers = {}
 export async function streamReply<Event extends StreamEvent>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
-  { headers, filler = keepAliveComment, initialFiller = filler, notice, ticket, startTimer }: StreamOptions,
+  { headers, filler = keepAliveComment, initialFiller = filler, notice, requestContext, startTimer }: StreamOptions,
 ): Promise<Reply> {
-  const waits = (): boolean => ticket.queueStatus() !== undefined;
+  const waits = (): boolean => requestContext.queueStatus() !== undefined;
   const reading = (): PromptProgress | undefined => {
-    const progress = notice ? undefined : ticket.promptProgress?.();
+    const progress = notice ? undefined : requestContext.promptProgress?.();
     return progress && progress.total > 0 ? progress : undefined;
   };
   const begun = await awaitFirstEvent(events, startTimer, () => waits() || reading() !== undefined);
@@ -217,10 +217,10 @@ export async function streamReply<Event extends StreamEvent>(
     const current = reading();
     return current && filler + promptProgressComment(current);
   };
-  const comments = queueStatusComments(ticket.queueStatus, notice);
+  const comments = queueStatusComments(requestContext.queueStatus, notice);
   const statusComments = notice
     ? comments
-    : statusAndProgressComments(comments, () => ticket.promptProgress?.(), begun.first !== undefined);
+    : statusAndProgressComments(comments, () => requestContext.promptProgress?.(), begun.first !== undefined);
   return {
     ...eventStream(encode(begun.events), withStartNotices(headers, begun), filler),
     keepAlive: {

@@ -8,7 +8,7 @@ import { readGenkey } from './controls/table.ts';
 import { type DialectContext, ignoredHeader, listHeader } from './dialect.ts';
 import { bodyOf, jsonText } from './endpoint.ts';
 import * as f from './fields.ts';
-import { ticketFor } from './ticket.ts';
+import { requestContextOf } from './request-context.ts';
 import { ttlField } from './ttl.ts';
 
 type VectorFormat = 'float' | 'base64';
@@ -170,7 +170,7 @@ export async function answerList(
   const { service, model } = answering(context, fields.model);
   const request = { inputs, truncate };
   call.watch?.decoded?.(request);
-  const embedded = await service.embed(request, ticketFor(call, fields.genkey));
+  const embedded = await service.embed(request, requestContextOf(call, fields.genkey));
   if (fields.ttl !== undefined) service.keepFor?.(fields.ttl);
   const vectors = shaped(oneEach(embedded), { dimensions, norm });
   const data = await listText(

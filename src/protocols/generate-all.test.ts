@@ -7,7 +7,7 @@ import { generateAll } from './generate-all.ts';
 import { finishEvent, onlyPlace, play, scriptedText, startEvent } from './testing/doubles.ts';
 
 const request = (prompt: string, media: GenerationRequest['media'] = []) => ({ prompt, media }) as GenerationRequest;
-const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+const requestContext = { genkey: '', client: 'test', signal: new AbortController().signal };
 
 const lost = new AppError('engine-lost', { capability: 'text' });
 
@@ -36,21 +36,21 @@ function place() {
 
 test('generateAll: one request needs no reservation, none needs nothing', async () => {
   const { text, asked } = scriptedText([startEvent(), finishEvent()]);
-  expect(generateAll(text, [], ticket)).toEqual([]);
-  expect(generateAll(text, [request('a')], ticket)).toHaveLength(1);
+  expect(generateAll(text, [], requestContext)).toEqual([]);
+  expect(generateAll(text, [request('a')], requestContext)).toHaveLength(1);
   expect(asked).toHaveLength(1);
 });
 
 test('generateAll: several requests share one reservation, which is released', async () => {
   const { text, notes } = place();
-  const all = generateAll(text, [request('a'), request('b')], ticket);
+  const all = generateAll(text, [request('a'), request('b')], requestContext);
   expect(await Promise.all(all.map(async (events) => (await fold(events)).text))).toEqual(['a', 'b']);
   expect(notes.released).toBe(1);
 });
 
 test.each(['broken', 'lost'])('generateAll: a failed request does not stop the others (%s)', async (prompt) => {
   const { text, notes } = place();
-  const [bad, good] = generateAll(text, [request(prompt), request('b')], ticket);
+  const [bad, good] = generateAll(text, [request(prompt), request('b')], requestContext);
   await expect(fold(bad as never)).rejects.toThrow('engine stopped');
   expect((await fold(good as never)).text).toBe('b');
   expect([notes.released, notes.aborted()]).toEqual([1, false]);
@@ -58,14 +58,14 @@ test.each(['broken', 'lost'])('generateAll: a failed request does not stop the o
 
 test('generateAll: to stop reading one reply stops them all', async () => {
   const { text, notes } = place();
-  const [first] = generateAll(text, [request('a'), request('b')], ticket);
+  const [first] = generateAll(text, [request('a'), request('b')], requestContext);
   await first?.[Symbol.asyncIterator]().return?.();
   expect(notes.aborted()).toBe(true);
 });
 
 test('generateAll: the request with media is used for admission', () => {
   const { text, notes } = place();
-  generateAll(text, [request('a'), request('b', [{ kind: 'image', base64: 'AAAA' }])], ticket);
+  generateAll(text, [request('a'), request('b', [{ kind: 'image', base64: 'AAAA' }])], requestContext);
   expect(notes.traits).toMatchObject([{ media: [{ kind: 'image' }] }]);
 });
 
@@ -111,7 +111,7 @@ const four = ['a', 'b', 'c', 'd'].map((prompt) => request(prompt));
 describe('generateAll: several prompts', () => {
   test('run in parallel if slots are free', async () => {
     const { text, running, end, notes } = hall(3);
-    const all = generateAll(text, four, ticket);
+    const all = generateAll(text, four, requestContext);
     await settled();
     expect(running).toEqual(['a', 'b', 'c']);
     end('b');
@@ -124,7 +124,7 @@ describe('generateAll: several prompts', () => {
 
   test('let other clients go first after each but the last', async () => {
     const { text, end, notes } = hall(1);
-    const all = generateAll(text, four, ticket);
+    const all = generateAll(text, four, requestContext);
     for (const { prompt } of four) {
       await settled();
       end(prompt);
@@ -136,7 +136,7 @@ describe('generateAll: several prompts', () => {
   test('take more slots as they become free', async () => {
     const { text, running, end, notes } = hall(2);
     notes.places = 1;
-    generateAll(text, four, ticket);
+    generateAll(text, four, requestContext);
     await settled();
     expect(running).toEqual(['a']);
     notes.released = 1;
@@ -147,7 +147,7 @@ describe('generateAll: several prompts', () => {
 
   test('all stop if one is stopped by its key', async () => {
     const { text, end, notes } = hall(2);
-    const all = generateAll(text, four, ticket);
+    const all = generateAll(text, four, requestContext);
     await settled();
     end('b', 'aborted');
     const reasons = await Promise.all(all.map(async (events) => (await fold(events)).reason));
@@ -163,7 +163,7 @@ describe('generateAll: several prompts', () => {
       return text.reserve(own, traits);
     };
     const placed = () => undefined;
-    generateAll({ ...text, reserve }, four, { ...ticket, placed });
+    generateAll({ ...text, reserve }, four, { ...requestContext, placed });
     expect(standings.filter((one) => one === placed)).toHaveLength(1);
     expect(standings.length).toBeGreaterThan(1);
   });

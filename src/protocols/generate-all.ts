@@ -2,9 +2,9 @@ import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { steps } from '../core/steps.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 
 /**
  * Several generations for one client, in parallel on free slots; throws `busy` at once. Between two of them other requests
@@ -13,13 +13,13 @@ import type { Ticket } from '../core/ticket.ts';
 export function generateAll(
   text: TextService,
   requests: readonly GenerationRequest[],
-  ticket: Ticket,
+  requestContext: RequestContext,
 ): AsyncIterable<GenerationEvent>[] {
   const [first, ...more] = requests;
   if (!first) return [];
-  if (more.length === 0) return [text.generate(first, ticket)];
+  if (more.length === 0) return [text.generate(first, requestContext)];
   const stop = new AbortController();
-  const signal = AbortSignal.any([ticket.signal, stop.signal]);
+  const signal = AbortSignal.any([requestContext.signal, stop.signal]);
   // They differ only in prompts, media and seeds: the one with the most media is used for admission.
   const largest = requests.reduce((one, other) => (other.media.length > one.media.length ? other : one));
   const runs = requests.map((request) => ({ request, channel: new Channel<GenerationEvent>(() => stop.abort()) }));
@@ -52,7 +52,7 @@ export function generateAll(
   /** Takes another slot if one is free. It starts at once, so its queue position is not reported. */
   function widen(): void {
     if (left.length === 0 || signal.aborted || text.room(largest) === 0) return;
-    const { placed: _, ...silent } = ticket;
+    const { placed: _, ...silent } = requestContext;
     try {
       void work(text.reserve({ ...silent, signal }, largest));
     } catch {
@@ -60,7 +60,7 @@ export function generateAll(
     }
   }
 
-  void work(text.reserve({ ...ticket, signal }, largest));
+  void work(text.reserve({ ...requestContext, signal }, largest));
   return runs.map(({ channel }) => channel);
 }
 

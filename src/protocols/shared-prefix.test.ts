@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { openaiEndpoints } from './openai/routes.ts';
 import { responseState } from './responses/background.ts';
@@ -103,7 +103,7 @@ function codexMessage(role: string, text: string) {
 
 async function promptsOf(requests: readonly Request[], options: SdkOptions = {}) {
   const changes: string[] = [];
-  const watch: ExchangeWatch = { rearranged: (all) => void changes.push(...all) };
+  const watch: RequestObserver = { rearranged: (all) => void changes.push(...all) };
   const { base, asked } = await sdkWorld(
     [startEvent(), finishEvent()],
     (parts) => [
@@ -111,7 +111,7 @@ async function promptsOf(requests: readonly Request[], options: SdkOptions = {})
       ...bindAll(responsesEndpoints(responseState(), parts), parts),
       ...bindAll(messagesEndpoints(parts), parts),
     ],
-    { template, server: { watchExchange: () => watch }, ...options },
+    { template, server: { observeRequest: () => watch }, ...options },
   );
   for (const { path, headers, body } of requests) {
     const response = await fetch(base + path, { method: 'POST', headers, body: JSON.stringify(body) });

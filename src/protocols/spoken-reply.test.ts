@@ -6,8 +6,8 @@ import { lost, type SpokenScript, scriptedSpeech } from './testing/spoken.ts';
 
 function world(script: SpokenScript = {}) {
   const { speech, seen } = scriptedSpeech(script);
-  const ticket = { genkey: '', client: '', signal: new AbortController().signal };
-  return { seen, events: speech.speak({} as SpeechRequest, ticket) };
+  const requestContext = { genkey: '', client: '', signal: new AbortController().signal };
+  return { seen, events: speech.speak({} as SpeechRequest, requestContext) };
 }
 
 async function textOf(stream: AsyncIterable<string | Uint8Array>): Promise<string[]> {

@@ -2,8 +2,8 @@ import { AppError } from '../core/errors.ts';
 import type { SpeechEvent, SpeechFormat, SpeechRequest } from '../core/speech.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import { listHeader } from './dialect.ts';
+import { requestContextOf } from './request-context.ts';
 import { type SpokenFields, speechOf, spokenText } from './spoken-text.ts';
-import { ticketFor } from './ticket.ts';
 
 const fileTypes: Readonly<Record<SpeechFormat, { readonly type: string; readonly extension?: string }>> = {
   wav: { type: 'audio/wav' },
@@ -34,7 +34,7 @@ export async function speak(
   const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, ...shape };
   call.watch?.decoded?.(request);
-  const begun = await startedSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
+  const begun = await startedSpeech(service.speak(request, requestContextOf(call, fields.genkey ?? '')));
   return { ...begun, notes: [...notes, ...begun.notes], text: request.text };
 }
 

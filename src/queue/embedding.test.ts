@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { embeddingService } from './task-services.ts';
@@ -63,27 +63,31 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
   };
 }
 
-const ticket = (signal = new AbortController().signal): Ticket => ({ genkey: 'K', client: 'c', signal });
+const context = (signal = new AbortController().signal): RequestContext => ({
+  genkey: 'K',
+  client: 'c',
+  signal,
+});
 
 describe('embeddingService', () => {
   test('returns the result of the engine and its wait', async () => {
     const { service, takes } = world();
     takes(1200);
-    const found = await service.embed({ inputs: ['abc'], truncate: false }, ticket());
+    const found = await service.embed({ inputs: ['abc'], truncate: false }, context());
     expect(found).toMatchObject({ vectors: [[Float32Array.of(3)]], tokens: [1], loadMs: 1200 });
     takes(0);
-    expect((await service.rank({ query: 'q', documents: ['ab'], truncate: true }, ticket())).loadMs).toBe(0);
+    expect((await service.rank({ query: 'q', documents: ['ab'], truncate: true }, context())).loadMs).toBe(0);
   });
 
   test('aborts when the client disconnects', async () => {
     const { service } = world();
     const gone = AbortSignal.abort(new Error('left'));
-    await expect(service.embed({ inputs: ['a'], truncate: false }, ticket(gone))).rejects.toThrow('left');
+    await expect(service.embed({ inputs: ['a'], truncate: false }, context(gone))).rejects.toThrow('left');
   });
 
   test('is stopped by its key', async () => {
     const { service, requestQueue, signals } = world({});
-    const work = service.rank({ query: 'q', documents: ['a'], truncate: true }, ticket());
+    const work = service.rank({ query: 'q', documents: ['a'], truncate: true }, context());
     await work;
     expect(signals).toHaveLength(1);
     expect(requestQueue.count('embedding').done).toBe(1);
@@ -91,7 +95,7 @@ describe('embeddingService', () => {
 
   test('rejects with the reason of a failed engine', async () => {
     const { service } = world({ use: () => Promise.reject(new Error('no such file')) });
-    await expect(service.embed({ inputs: ['a'], truncate: false }, ticket())).rejects.toThrow('no such file');
+    await expect(service.embed({ inputs: ['a'], truncate: false }, context())).rejects.toThrow('no such file');
   });
 });
 
@@ -99,7 +103,7 @@ describe('embeddingService: model', () => {
   test('has the name, and its facts once it was loaded', async () => {
     const { service, unload } = world();
     expect([service.name, service.facts(), service.loaded()]).toEqual(['tiny', undefined, false]);
-    await service.embed({ inputs: ['a'], truncate: false }, ticket());
+    await service.embed({ inputs: ['a'], truncate: false }, context());
     expect([service.facts(), service.loaded()]).toEqual([facts, true]);
     unload();
     expect([service.facts(), service.loaded()]).toEqual([facts, false]);

@@ -41,9 +41,9 @@ function world({ canHold = true } = {}) {
       gaveUp.times += 1;
       stop.abort();
     };
-    const ticket = { genkey: prompt, client: prompt, signal: stop.signal, ...(isBackground && { giveWay }) };
+    const context = { genkey: prompt, client: prompt, signal: stop.signal, ...(isBackground && { giveWay }) };
     void (async () => {
-      for await (const event of service.generate(plainRequest(prompt, 9), ticket)) events.push(event);
+      for await (const event of service.generate(plainRequest(prompt, 9), context)) events.push(event);
     })();
     const written = () => events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
     return { events, gaveUp, written, say: (event: GenerationEvent) => sinks.get(prompt)?.event(event) };

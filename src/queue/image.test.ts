@@ -4,7 +4,7 @@ import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { GraphEvent, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -86,7 +86,7 @@ function world() {
 
 const work = { name: 'image', cost: 2, initialEstimateSeconds: 20 };
 
-function ticket(genkey = ''): Ticket & { readonly leave: () => void } {
+function context(genkey = ''): RequestContext & { readonly leave: () => void } {
   const control = new AbortController();
   return { genkey, client: genkey, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
 }
@@ -115,7 +115,7 @@ const picture: ImageEvent = { type: 'picture', index: 0, seed: 1, png: Uint8Arra
 describe('imageService', () => {
   test('yields the events of the engine', async () => {
     const { service, running } = world();
-    const events = read(service.draw(request, ticket()));
+    const events = read(service.draw(request, context()));
     await settle();
     for (const event of [step(1), picture]) running[0]?.events.push(event);
     running[0]?.events.end();
@@ -125,7 +125,7 @@ describe('imageService', () => {
 
   test('draws one request at a time', async () => {
     const { service, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, context())));
     await settle();
     expect(running.map(({ seed }) => seed)).toEqual([1]);
     running[0]?.events.end();
@@ -138,7 +138,7 @@ describe('imageService', () => {
 
   test('stops the engine when its client disconnects', async () => {
     const { service, running } = world();
-    const own = ticket();
+    const own = context();
     const events = read(service.draw(request, own));
     await settle();
     own.leave();
@@ -151,7 +151,7 @@ describe('imageService: progress', () => {
   test('exists only while a request is drawn', async () => {
     const { service, drawings, running } = world();
     expect(drawings.progress()).toBeUndefined();
-    const events = read(service.draw(request, ticket('k')));
+    const events = read(service.draw(request, context('k')));
     await settle();
     expect(drawings.progress()).toEqual({
       genkey: 'k',
@@ -169,7 +169,7 @@ describe('imageService: progress', () => {
 
   test('counts steps, images and seconds, and keeps the last preview', async () => {
     const { service, drawings, running, pass } = world();
-    const events = read(service.draw(request, ticket()));
+    const events = read(service.draw(request, context()));
     await settle();
     const [first] = running;
     first?.events.push(step(3, Uint8Array.of(7)));
@@ -189,7 +189,7 @@ describe('imageService: progress', () => {
     const events = new Channel<GraphEvent>();
     engine.graph = () => events;
     const graph = { graph: {}, extra: {}, file: () => undefined };
-    const run = read(service.inTurn(ticket('p1'), (turn) => turn.graph(graph)));
+    const run = read(service.inTurn(context('p1'), (turn) => turn.graph(graph)));
     await settle();
     events.push({ type: 'event', name: 'progress', data: { value: 3, max: 9 } });
     events.push({ type: 'preview', bytes: Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 1, 7) });
@@ -202,7 +202,7 @@ describe('imageService: progress', () => {
 
   test('is that of the running request while others are queued', async () => {
     const { service, drawings, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, ticket())));
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, context())));
     await settle();
     expect(drawings.progress()?.count).toBe(1);
     running[0]?.events.end();
@@ -215,7 +215,7 @@ describe('imageService: progress', () => {
 
   test('is removed when the engine fails', async () => {
     const { service, drawings, running } = world();
-    const events = read(service.draw(request, ticket('a')));
+    const events = read(service.draw(request, context('a')));
     await settle();
     running[0]?.events.push(step(1));
     drawings.interrupt();
@@ -227,7 +227,7 @@ describe('imageService: progress', () => {
 describe('imageService: interrupt', () => {
   test('ends the running request with "stopped"', async () => {
     const { service, drawings, running } = world();
-    const events = read(service.draw(request, ticket()));
+    const events = read(service.draw(request, context()));
     await settle();
     expect(drawings.interrupt()).toBe(true);
     expect(await events).toBe('stopped');
@@ -236,7 +236,7 @@ describe('imageService: interrupt', () => {
 
   test('a key of the key file neither sees nor stops requests of others', async () => {
     const { service, drawings } = world();
-    const events = read(service.draw(request, { ...ticket(), client: 'key one' }));
+    const events = read(service.draw(request, { ...context(), client: 'key one' }));
     await settle();
     expect([drawings.progress('', 'key other'), drawings.interrupt('', 'key other')]).toEqual([undefined, false]);
     expect(drawings.skip('', 'key other')).toBe(false);
@@ -247,7 +247,7 @@ describe('imageService: interrupt', () => {
 
   test('leaves queued requests', async () => {
     const { service, drawings, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, context())));
     await settle();
     drawings.interrupt();
     expect(await both[0]).toBe('stopped');
@@ -266,7 +266,7 @@ describe('imageService: interrupt', () => {
 
   test('frees the place in the queue', async () => {
     const { service, drawings, queue } = world();
-    const events = read(service.draw(request, ticket()));
+    const events = read(service.draw(request, context()));
     await settle();
     drawings.interrupt();
     await events;
@@ -301,7 +301,7 @@ describe('imageService: skip', () => {
 
   test('continues with the next image, with its index and seed', async () => {
     const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, ticket()));
+    const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     running[0]?.events.push(step(3));
@@ -321,7 +321,7 @@ describe('imageService: skip', () => {
 
   test('of the last image ends the request without an error', async () => {
     const { service, drawings, running, queue } = world();
-    const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, ticket()));
+    const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     await settle();
@@ -333,7 +333,7 @@ describe('imageService: skip', () => {
 
   test('does nothing when all images are done', async () => {
     const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, count: 1 }, ticket()));
+    const events = pictures(service.draw({ ...request, count: 1 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(1));
     await settle();
@@ -345,7 +345,7 @@ describe('imageService: skip', () => {
 
   test('interrupt still works', async () => {
     const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
+    const events = pictures(service.draw({ ...request, count: 3 }, context()));
     await settle();
     drawings.skip();
     await settle();
@@ -356,7 +356,7 @@ describe('imageService: skip', () => {
 
   test('does not hide an engine error', async () => {
     const { service, running } = world();
-    const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
+    const events = pictures(service.draw({ ...request, count: 3 }, context()));
     await settle();
     const [first] = running;
     if (first) first.failure = new AppError('engine-lost', { capability: 'image' });
@@ -372,10 +372,10 @@ describe('imageService: skip', () => {
 
 test('imageService: upscaling queues with drawing', async () => {
   const { service, running } = world();
-  const events = read(service.draw(request, ticket()));
+  const events = read(service.draw(request, context()));
   await settle();
   let done = false;
-  const work = service.upscale({ picture: Uint8Array.of(), upscaler: 'None', width: 9, height: 9 }, ticket());
+  const work = service.upscale({ picture: Uint8Array.of(), upscaler: 'None', width: 9, height: 9 }, context());
   void work.then(() => {
     done = true;
   });

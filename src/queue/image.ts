@@ -13,7 +13,7 @@ import {
   previewPicture,
 } from '../core/image.ts';
 import { maySee } from '../core/owner.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
 /** The facts are known without loading the model. */
@@ -112,21 +112,27 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
     }
   }
 
-  function inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event> {
+  function inTurn<Event>(
+    context: RequestContext,
+    work: (turn: ImageTurn) => AsyncIterable<Event>,
+  ): AsyncIterable<Event> {
     // An interrupt ends this request only, and its client gets `stopped`.
     const stop = new AbortController();
-    const { genkey, client } = ticket;
-    const stoppable: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };
+    const { genkey, client } = context;
+    const stoppable: RequestContext = {
+      ...context,
+      signal: AbortSignal.any([context.signal, stop.signal]),
+    };
     return own.inTurn(stoppable, ({ signal, begin }) =>
       work({
         signal,
         draw: async function* (request) {
           const { engine } = await begin();
-          const drawn: Drawn = { draw: (one, until) => engine.draw(one, until, { sent: ticket.sent }) };
+          const drawn: Drawn = { draw: (one, until) => engine.draw(one, until, { sent: context.sent }) };
           const { steps, count } = request;
           const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
           for await (const event of watched(drawn, request, drawings.begin(client, start, stop), signal)) {
-            if (event.type === 'picture') ticket.watch?.used?.({ images: 1 });
+            if (event.type === 'picture') context.watch?.used?.({ images: 1 });
             yield event;
           }
         },
@@ -139,7 +145,7 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
           try {
             for await (const event of engine.graph?.(request, signal) ?? []) {
               drawing.progress = afterGraph(drawing.progress, event);
-              if (event.type === 'file') ticket.watch?.used?.({ images: 1 });
+              if (event.type === 'file') context.watch?.used?.({ images: 1 });
               yield event;
             }
           } finally {
@@ -167,8 +173,8 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
         release();
       }
     },
-    draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),
-    upscale: (request, ticket) => own.once(ticket, ({ engine, signal }) => engine.upscale(request, signal)),
+    draw: (request, context) => inTurn(context, (turn) => turn.draw(request)),
+    upscale: (request, context) => own.once(context, ({ engine, signal }) => engine.upscale(request, signal)),
   };
 }
 

@@ -44,8 +44,8 @@ async function world() {
   const ask = (tokens: number, client = 'a') => {
     const events: GenerationEvent[] = [];
     const stop = new AbortController();
-    const ticket = { genkey: String(tokens), part: '', client, signal: stop.signal };
-    const generated = service.generate(plainRequest(String(tokens), 1), ticket);
+    const context = { genkey: String(tokens), part: '', client, signal: stop.signal };
+    const generated = service.generate(plainRequest(String(tokens), 1), context);
     void (async () => {
       for await (const event of generated) events.push(event);
     })();

@@ -6,7 +6,9 @@ export function musicService(deps: TaskDeps<MusicEngine>): MusicService {
   const { stream } = tasks(deps);
   return {
     name: deps.source.name,
-    generate: (request, ticket) =>
-      stream(ticket, ({ engine, signal }) => countSound(engine.generate(request, signal), ticket), { paced: true }),
+    generate: (request, context) =>
+      stream(context, ({ engine, signal }) => countSound(engine.generate(request, signal), context), {
+        paced: true,
+      }),
   };
 }

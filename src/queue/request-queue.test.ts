@@ -6,15 +6,15 @@ const requestQueue = (now = () => 0) => new RequestQueue(new Queue({ capacity: 1
 
 test('admit: numbers requests of all kinds from one on', () => {
   const shared = requestQueue();
-  const ticket = { genkey: '', client: '', signal: new AbortController().signal };
-  const number = () => shared.admit(ticket, { work: textWork, lane: '', abort: () => {} }).job.number;
+  const context = { genkey: '', client: '', signal: new AbortController().signal };
+  const number = () => shared.admit(context, { work: textWork, lane: '', abort: () => {} }).job.number;
   expect([number(), number(), number()]).toEqual([1, 2, 3]);
 });
 
 test('admit: aborts a request whose client is gone already', () => {
   const stopped: string[] = [];
-  const ticket = { genkey: '', client: '', signal: AbortSignal.abort() };
-  requestQueue().admit(ticket, { work: textWork, lane: '', abort: (_, by) => stopped.push(by) });
+  const context = { genkey: '', client: '', signal: AbortSignal.abort() };
+  requestQueue().admit(context, { work: textWork, lane: '', abort: (_, by) => stopped.push(by) });
   expect(stopped).toEqual(['client-gone']);
 });
 

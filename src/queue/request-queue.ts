@@ -1,8 +1,8 @@
 import type { AbortCause } from '../core/abort.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { QueuePosition, QueueStatus } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import type { TextState } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Admission, Queue, WorkKind } from './queue.ts';
@@ -34,11 +34,11 @@ export class RequestQueue {
   }
 
   /** Takes a place in the queue, or throws `busy`. */
-  enter(ticket: Ticket, { work, lane, alone = false, onTurn }: EnterOptions): Admission {
-    const { client, genkey, part = genkey, rank, weight, admitted, giveWay } = ticket;
+  enter(context: RequestContext, { work, lane, alone = false, onTurn }: EnterOptions): Admission {
+    const { client, genkey, part = genkey, rank, weight, admitted, giveWay } = context;
     const enteredAt = this.now();
     const admission = this.queue.enter({ client, part, kind: work, lane, alone, rank, weight, admitted, giveWay });
-    const { watch } = ticket;
+    const { watch } = context;
     watch?.queued?.(work.name);
     let isPresent = true;
     admission.turn.then(
@@ -70,9 +70,12 @@ export class RequestQueue {
   }
 
   /** Admits a request, or throws `busy`. `abort` is called when the client disconnects, aborts it, or stops reading. */
-  admit(ticket: Ticket, { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void }) {
-    const { client, genkey, signal, requestId } = ticket;
-    const admission = this.enter(ticket, options);
+  admit(
+    context: RequestContext,
+    { abort, ...options }: EnterOptions & { readonly abort: (job: Job, by: AbortCause) => void },
+  ) {
+    const { client, genkey, signal, requestId } = context;
+    const admission = this.enter(context, options);
     this.#number += 1;
     const job: Job = {
       genkey,
@@ -81,9 +84,9 @@ export class RequestQueue {
       kind: options.work.name,
       requestId,
       shared: !options.alone,
-      isBackground: ticket.giveWay !== undefined,
+      isBackground: context.giveWay !== undefined,
       state: 'waiting',
-      kept: ticket.kept ?? false,
+      kept: context.kept ?? false,
       text: '',
       logprobs: [],
       position: admission.position,
@@ -109,7 +112,12 @@ export class RequestQueue {
   }
 
   /** Tells the watch how long an engine took to load, or why it did not. */
-  async loadTimed<Use>(use: Promise<Use>, kind: string, model: string, watch: ExchangeWatch | undefined): Promise<Use> {
+  async loadTimed<Use>(
+    use: Promise<Use>,
+    kind: string,
+    model: string,
+    watch: RequestObserver | undefined,
+  ): Promise<Use> {
     const requestedAt = this.now();
     const report = (error?: unknown) => watch?.engineReady?.(kind, model, this.now() - requestedAt, error);
     use.then(() => report(), report);

@@ -131,10 +131,10 @@ describe('speechService', () => {
     const { speech, say } = world({ places: 1 });
     const { stop } = say();
     await settled();
-    const ticket = { genkey: '', client: 'other', signal: new AbortController().signal };
+    const context = { genkey: '', client: 'other', signal: new AbortController().signal };
     const refused = [1, 2].map(() => {
       try {
-        speech.speak(request, ticket);
+        speech.speak(request, context);
         return 'taken';
       } catch (error) {
         return (error as AppError).code;

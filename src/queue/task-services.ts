@@ -1,7 +1,7 @@
 import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
 import { type TaskDeps, tasks } from './tasks.ts';
 
@@ -20,7 +20,7 @@ async function loaded<Engine>(source: EngineSource<Engine>, signal: AbortSignal)
 type SoundEvent = { readonly type: string } | { readonly type: 'finish'; readonly seconds: number };
 
 /** Counts generated sound for its client. */
-export async function* countSound<Event extends SoundEvent>(events: AsyncIterable<Event>, { watch }: Ticket) {
+export async function* countSound<Event extends SoundEvent>(events: AsyncIterable<Event>, { watch }: RequestContext) {
   for await (const event of events) {
     if ('seconds' in event) watch?.used?.({ audioSecondsOut: event.seconds });
     yield event;
@@ -36,8 +36,8 @@ export function speechService(deps: TaskDeps<SpeechEngine, SpeechSource>): Speec
     exactVoices,
     voices,
     warm: (signal) => loaded(deps.source, signal),
-    speak: (request, ticket) =>
-      stream(ticket, ({ engine, signal }) => countSound(engine.speak(request, signal, ticket.sent), ticket), {
+    speak: (request, context) =>
+      stream(context, ({ engine, signal }) => countSound(engine.speak(request, signal, context.sent), context), {
         paced: true,
       }),
   };
@@ -54,15 +54,15 @@ export function transcriptionService(deps: TaskDeps<TranscriptionEngine, Transcr
       return known;
     },
     warm: (signal) => loaded(deps.source, signal),
-    transcribe: (request, ticket) =>
-      stream(ticket, async function* ({ engine, signal, wrote }) {
+    transcribe: (request, context) =>
+      stream(context, async function* ({ engine, signal, wrote }) {
         let text = '';
-        for await (const event of engine.transcribe(request, signal, ticket.sent)) {
+        for await (const event of engine.transcribe(request, signal, context.sent)) {
           if (event.type === 'segment') {
             text += event.segment.text;
             wrote(text);
           }
-          if (event.type === 'finish') ticket.watch?.used?.({ audioSecondsIn: event.seconds });
+          if (event.type === 'finish') context.watch?.used?.({ audioSecondsIn: event.seconds });
           yield event;
         }
       }),
@@ -79,15 +79,15 @@ export function embeddingService(deps: TaskDeps<EmbeddingEngine>): EmbeddingServ
   };
   type Read = { readonly tokens: number | readonly number[] };
   const timed = <Answer extends Read>(
-    ticket: Ticket,
+    context: RequestContext,
     work: (engine: EmbeddingEngine, signal: AbortSignal) => Promise<Answer>,
   ) =>
-    once(ticket, async ({ engine, signal, loadMs }) => {
+    once(context, async ({ engine, signal, loadMs }) => {
       facts();
       const done = await work(engine, signal);
       const { tokens } = done;
       const promptTokens = typeof tokens === 'number' ? tokens : tokens.reduce((sum, count) => sum + count, 0);
-      ticket.watch?.used?.({ promptTokens });
+      context.watch?.used?.({ promptTokens });
       return { ...done, loadMs };
     });
   const { builtIn = false, keepFor, expiresAt, file } = source;
@@ -99,7 +99,7 @@ export function embeddingService(deps: TaskDeps<EmbeddingEngine>): EmbeddingServ
     ...(file ? { file } : {}),
     ...(keepFor ? { keepFor } : {}),
     ...(expiresAt ? { expiresAt } : {}),
-    embed: (request, ticket) => timed(ticket, (engine, signal) => engine.embed(request, signal, ticket.sent)),
-    rank: (request, ticket) => timed(ticket, (engine, signal) => engine.rank(request, signal, ticket.sent)),
+    embed: (request, context) => timed(context, (engine, signal) => engine.embed(request, signal, context.sent)),
+    rank: (request, context) => timed(context, (engine, signal) => engine.rank(request, signal, context.sent)),
   };
 }

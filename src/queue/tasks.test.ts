@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Aborted } from '../core/abort.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 import { laneOf, type TaskRun, tasks } from './tasks.ts';
@@ -54,7 +54,7 @@ function world({ places = 10, broken = '' }: { places?: number; broken?: string 
   };
 }
 
-function ticket(genkey = '', client = genkey): Ticket & { readonly leave: () => void } {
+function context(genkey = '', client = genkey): RequestContext & { readonly leave: () => void } {
   const control = new AbortController();
   return { genkey, client, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
 }
@@ -80,7 +80,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 describe('tasks: single result', () => {
   test('uses the engine in its turn, and releases it', async () => {
     const { speech, log, pass } = world();
-    const result = await speech.once(ticket(), async ({ engine }) => {
+    const result = await speech.once(context(), async ({ engine }) => {
       pass(30);
       return engine.sound;
     });
@@ -90,7 +90,7 @@ describe('tasks: single result', () => {
 
   test('a result is never reported as stopped, however slow the release is', async () => {
     const { speech, log, requestQueue } = world();
-    await speech.once(ticket(), async () => 'done');
+    await speech.once(context(), async () => 'done');
     await settle();
     expect(log.at(-1)).toBe('ended after 0');
     expect(requestQueue.count('speech')).toEqual({ done: 1, failed: 0 });
@@ -99,7 +99,7 @@ describe('tasks: single result', () => {
   test('rejects with the error of the engine, which is released', async () => {
     const { speech, log, queue } = world();
     const error = new AppError('engine-failed', { capability: 'speech', reason: 'hoarse' });
-    expect(await codeOf(speech.once(ticket(), () => Promise.reject(error)))).toBe('engine-failed');
+    expect(await codeOf(speech.once(context(), () => Promise.reject(error)))).toBe('engine-failed');
     await settle();
     expect(log).toEqual(['used', 'begun', 'released', 'ended after 0 with engine-failed']);
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
@@ -107,7 +107,7 @@ describe('tasks: single result', () => {
 
   test('rejects if the engine cannot be loaded, and nothing starts', async () => {
     const { speech, log, queue, requestQueue } = world({ broken: 'no such file' });
-    expect(await codeOf(speech.once(ticket(), async () => 'never'))).toBe('model-load-failed');
+    expect(await codeOf(speech.once(context(), async () => 'never'))).toBe('model-load-failed');
     await settle();
     expect(log).toEqual([]);
     expect(queue.running).toBe(0);
@@ -117,8 +117,8 @@ describe('tasks: single result', () => {
   test('rejects at once when the queue is full', async () => {
     const { speech } = world({ places: 1 });
     const first = held<string>();
-    const running = speech.once(ticket('a'), () => first.result);
-    expect(() => speech.stream(ticket('b'), async function* () {})).toThrow('busy');
+    const running = speech.once(context('a'), () => first.result);
+    expect(() => speech.stream(context('b'), async function* () {})).toThrow('busy');
     first.end('done');
     expect(await running).toBe('done');
   });
@@ -128,7 +128,7 @@ describe('tasks: stream', () => {
   test('yields all events in order', async () => {
     const { speech } = world();
     const events: number[] = [];
-    for await (const step of speech.stream(ticket(), async function* () {
+    for await (const step of speech.stream(context(), async function* () {
       yield 1;
       yield 2;
     })) {
@@ -141,7 +141,7 @@ describe('tasks: stream', () => {
     const { speech } = world();
     const events: unknown[] = [];
     const work = (async () => {
-      for await (const step of speech.stream(ticket(), async function* () {
+      for await (const step of speech.stream(context(), async function* () {
         yield 1;
         throw new AppError('engine-lost', { capability: 'speech' });
       })) {
@@ -154,7 +154,7 @@ describe('tasks: stream', () => {
 
   test('enters the queue when called, not at the first read', async () => {
     const { speech, queue } = world();
-    speech.stream(ticket(), async function* () {
+    speech.stream(context(), async function* () {
       await new Promise(() => {});
       yield 1;
     });
@@ -163,7 +163,7 @@ describe('tasks: stream', () => {
 
   test('ends without a reader', async () => {
     const { speech, queue, log } = world();
-    speech.stream(ticket(), async function* () {
+    speech.stream(context(), async function* () {
       yield 1;
     });
     await settle();
@@ -174,7 +174,7 @@ describe('tasks: stream', () => {
   test('a reader that stops ends the work', async () => {
     const { speech, log } = world();
     let stopped = false;
-    for await (const _ of speech.stream(ticket(), async function* ({ signal }) {
+    for await (const _ of speech.stream(context(), async function* ({ signal }) {
       yield 1;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       stopped = true;
@@ -191,8 +191,8 @@ describe('tasks: turns', () => {
   test('an engine does one task at a time', async () => {
     const { speech, log } = world();
     const [first, second] = [held<string>(), held<string>()];
-    const running = speech.once(ticket('a'), () => first.result);
-    const waiting = speech.once(ticket('b'), () => second.result);
+    const running = speech.once(context('a'), () => first.result);
+    const waiting = speech.once(context('b'), () => second.result);
     await settle();
     expect(log.filter((line) => line === 'begun').length).toBe(1);
     first.end('one');
@@ -206,7 +206,7 @@ describe('tasks: turns', () => {
   test('embeddings share their engine', async () => {
     const { embedding, log } = world();
     const never = new Promise<never>(() => {});
-    for (let index = 0; index < 9; index += 1) void embedding.once(ticket(`client ${index}`), () => never);
+    for (let index = 0; index < 9; index += 1) void embedding.once(context(`client ${index}`), () => never);
     await settle();
     expect(log.filter((line) => line === 'begun').length).toBe(8);
   });
@@ -214,11 +214,11 @@ describe('tasks: turns', () => {
   test('kinds do not wait for each other, but share the places', async () => {
     const { speech, embedding, queue } = world({ places: 2 });
     const never = new Promise<never>(() => {});
-    void speech.once(ticket('a'), () => never);
-    void embedding.once(ticket('b'), () => never);
+    void speech.once(context('a'), () => never);
+    void embedding.once(context('b'), () => never);
     await settle();
     expect(queue.running).toBe(2);
-    expect(await codeOf(speech.once(ticket('c'), () => never))).toBe('busy');
+    expect(await codeOf(speech.once(context('c'), () => never))).toBe('busy');
   });
 
   test('a text model that is named like a lane of tasks has a lane of its own', () => {
@@ -228,9 +228,9 @@ describe('tasks: turns', () => {
   test('a waiting task has its position', async () => {
     const { speech } = world();
     const first = held<string>();
-    void speech.once(ticket('a'), () => first.result);
+    void speech.once(context('a'), () => first.result);
     let position: (() => unknown) | undefined;
-    void speech.once({ ...ticket('b'), placed: (own) => (position = own) }, async () => '');
+    void speech.once({ ...context('b'), placed: (own) => (position = own) }, async () => '');
     expect(position?.()).toMatchObject({ position: 1 });
     first.end('');
     await settle();
@@ -244,7 +244,7 @@ describe('tasks: stop', () => {
 
   test('by key, while it runs', async () => {
     const { speech, requestQueue } = world();
-    const work = codeOf(speech.once(ticket('mine'), endless));
+    const work = codeOf(speech.once(context('mine'), endless));
     await settle();
     for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     expect(await work).toBe('stopped');
@@ -253,8 +253,8 @@ describe('tasks: stop', () => {
   test('by key, while it waits: it never starts', async () => {
     const { speech, requestQueue, log } = world();
     const first = held<string>();
-    const running = speech.once(ticket('a'), () => first.result);
-    const waiting = codeOf(speech.once(ticket('mine'), endless));
+    const running = speech.once(context('a'), () => first.result);
+    const waiting = codeOf(speech.once(context('mine'), endless));
     for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     expect(await waiting).toBe('stopped');
     first.end('');
@@ -265,8 +265,8 @@ describe('tasks: stop', () => {
 
   test('by the end of the server: a running task gets the error after the time-out, a waiting one at once', async () => {
     const { speech, requestQueue } = world();
-    const running = codeOf(speech.once(ticket('a'), endless));
-    const waiting = codeOf(speech.once(ticket('b'), endless));
+    const running = codeOf(speech.once(context('a'), endless));
+    const waiting = codeOf(speech.once(context('b'), endless));
     await settle();
     requestQueue.close();
     expect(await waiting).toBe('stopping');
@@ -276,7 +276,7 @@ describe('tasks: stop', () => {
 
   test('when its client disconnects', async () => {
     const { speech, queue } = world();
-    const mine = ticket('mine');
+    const mine = context('mine');
     const work = codeOf(speech.once(mine, endless));
     await settle();
     mine.leave();
@@ -287,7 +287,7 @@ describe('tasks: stop', () => {
 
   test('with an aborted signal', async () => {
     const { speech, log } = world();
-    const mine = ticket('mine');
+    const mine = context('mine');
     mine.leave();
     expect(await codeOf(speech.once(mine, endless))).toContain('client-gone');
     expect(log).toEqual([]);
@@ -296,7 +296,7 @@ describe('tasks: stop', () => {
   test('drops a result that comes after the stop', async () => {
     const { speech, requestQueue } = world();
     const slow = held<string>();
-    const work = codeOf(speech.once(ticket('mine'), () => slow.result));
+    const work = codeOf(speech.once(context('mine'), () => slow.result));
     await settle();
     for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     slow.end('half');
@@ -308,7 +308,7 @@ describe('tasks: visible state', () => {
   test('text so far, by key', async () => {
     const { speech, requestQueue } = world();
     const more = held<void>();
-    const work = speech.once(ticket('mine'), async ({ wrote }) => {
+    const work = speech.once(context('mine'), async ({ wrote }) => {
       wrote('so far');
       await more.result;
     });
@@ -322,9 +322,9 @@ describe('tasks: visible state', () => {
 
   test('counts of finished and failed tasks', async () => {
     const { speech, embedding, requestQueue } = world();
-    await speech.once(ticket(), async () => '');
-    await codeOf(speech.once(ticket(), () => Promise.reject(new Error('no'))));
-    await embedding.once(ticket(), async () => '');
+    await speech.once(context(), async () => '');
+    await codeOf(speech.once(context(), () => Promise.reject(new Error('no'))));
+    await embedding.once(context(), async () => '');
     await settle();
     expect(requestQueue.count('speech')).toEqual({ done: 1, failed: 1 });
     expect(requestQueue.count('embedding')).toEqual({ done: 1, failed: 0 });
@@ -344,7 +344,7 @@ describe('tasks: paced streams', () => {
   test('are pulled only as fast as they are read, and are complete', async () => {
     const { speech, log } = world();
     const { work, made } = counting();
-    const reader = speech.stream(ticket(), work, { paced: true })[Symbol.asyncIterator]();
+    const reader = speech.stream(context(), work, { paced: true })[Symbol.asyncIterator]();
     for (let step = 1; step <= 100; step++) {
       expect((await reader.next()).value).toBe(step);
       await settle();
@@ -358,7 +358,7 @@ describe('tasks: paced streams', () => {
   test('end when the reader disconnects during a wait', async () => {
     const { speech, log } = world();
     const { work, made } = counting();
-    const mine = ticket();
+    const mine = context();
     const reader = speech.stream(mine, work, { paced: true })[Symbol.asyncIterator]();
     await reader.next();
     mine.leave();

@@ -2,8 +2,8 @@ import { type AbortCause, unlessAborted } from '../core/abort.ts';
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { Latch } from '../core/synchronization.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { Job } from './jobs.ts';
 import type { WorkKind } from './queue.ts';
 import { queued, type RequestQueue } from './request-queue.ts';
@@ -62,12 +62,12 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(
-    ticket: Ticket,
+    context: RequestContext,
     work: (run: TaskRun<Engine>) => AsyncIterable<Event>,
     options: StreamOptions = {},
   ): AsyncIterable<Event> {
     return inTurn(
-      ticket,
+      context,
       async function* ({ begin }) {
         yield* work(await begin());
       },
@@ -77,20 +77,20 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
 
   /** For tasks that need the engine later, or not at all. */
   function inTurn<Event>(
-    ticket: Ticket,
+    context: RequestContext,
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { paced = false }: StreamOptions = {},
   ): AsyncIterable<Event> {
     const stop = new AbortController();
-    const { admission, job, done } = requestQueue.admit(ticket, {
+    const { admission, job, done } = requestQueue.admit(context, {
       work: kind,
       lane,
       onTurn: observer.dequeued,
-      abort: (_, by) => stop.abort(ticket.signal.aborted ? ticket.signal.reason : stopError(by)),
+      abort: (_, by) => stop.abort(context.signal.aborted ? context.signal.reason : stopError(by)),
     });
-    ticket.placed?.(() => queued(admission.position()));
+    context.placed?.(() => queued(admission.position()));
     const { signal } = stop;
-    const { watch, giveWay } = ticket;
+    const { watch, giveWay } = context;
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
     const reader = paced ? createReader() : undefined;
     void execute().finally(() => {
@@ -163,8 +163,8 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     stream,
     inTurn,
     /** For tasks with one result. */
-    async once<Result>(ticket: Ticket, work: (run: TaskRun<Engine>) => Promise<Result>): Promise<Result> {
-      const results = stream(ticket, async function* (run) {
+    async once<Result>(context: RequestContext, work: (run: TaskRun<Engine>) => Promise<Result>): Promise<Result> {
+      const results = stream(context, async function* (run) {
         yield await work(run);
       });
       // Read to the end: closing the stream early would abort the task.

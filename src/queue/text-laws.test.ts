@@ -5,9 +5,9 @@ import { noTemplate } from '../chat/prompt.ts';
 import { chatService } from '../chat/service.ts';
 import { chatRequest, time, weather } from '../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { plainRequest } from '../core/testing/plain-request.ts';
 import { fixedTextSource, type TextState } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import { fakeEngine, type Script } from '../engines/testing/fake-engine.ts';
 import { type Admission, Queue, type QueueRequest } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -115,11 +115,11 @@ function world(scripts: readonly Script[], capacity: number) {
 
   function ask(how: (Action & { type: 'ask' })['how'], name: number): void {
     const gone = new AbortController();
-    const ticket: Ticket = { genkey: `k${name}`, client: `c${name}`, signal: gone.signal };
+    const context: RequestContext = { genkey: `k${name}`, client: `c${name}`, signal: gone.signal };
     const tools = how === 'tools' ? [weather, time] : [];
     const streams = () => {
-      if (how === 'text') return [service.generate(plainRequest('Hello', 10), ticket)];
-      return chat.replies(chatRequest('Hi', { tools }), ticket, how === 'two' ? 2 : 1);
+      if (how === 'text') return [service.generate(plainRequest('Hello', 10), context)];
+      return chat.replies(chatRequest('Hi', { tools }), context, how === 'two' ? 2 : 1);
     };
     try {
       for (const stream of streams()) readers.push(read(stream, gone));

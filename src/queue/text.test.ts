@@ -346,8 +346,8 @@ test('text service: an engine that does not restart soon rejects requests and co
 test('text service: keeps the seed of the request, and draws a random one', async () => {
   const { service, finishAll, seeds } = world();
   const request = plainRequest('Hello', 10);
-  const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
-  const reply = fold(service.generate({ ...request, sampling: { ...request.sampling, seed: 5 } }, ticket));
+  const context = { genkey: '', client: 'test', signal: new AbortController().signal };
+  const reply = fold(service.generate({ ...request, sampling: { ...request.sampling, seed: 5 } }, context));
   await finishAll();
   await reply;
   expect([seeds, service.performance().seed]).toEqual([[5], 5]);
@@ -390,7 +390,7 @@ describe('text service: request that waits for its model', () => {
   function placed() {
     let position: () => QueueStatus | undefined = () => undefined;
     const stop = new AbortController();
-    const ticket = {
+    const context = {
       genkey: 'k',
       client: '',
       signal: stop.signal,
@@ -398,15 +398,15 @@ describe('text service: request that waits for its model', () => {
         position = own;
       },
     };
-    return { stop, ticket, position: () => position() };
+    return { stop, context, position: () => position() };
   }
 
   test('reports the load progress until the model is ready', async () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
-    const { ticket, position } = placed();
+    const { context, position } = placed();
     engine.become(loading(0));
-    const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
+    const reply = fold(service.generate(plainRequest('Hello', 10), context));
     await later();
     expect(position()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
     engine.become(loading(0.5));
@@ -425,8 +425,8 @@ describe('text service: request that waits for its model', () => {
     const { service, engine, finishAll } = world();
     const ready = engine.state();
     const first = fold(ask(service, 'first'));
-    const { ticket, position } = placed();
-    const second = fold(service.generate(plainRequest('Hello', 10), ticket));
+    const { context, position } = placed();
+    const second = fold(service.generate(plainRequest('Hello', 10), context));
     await later();
     engine.become(loading(0.25));
     expect(position()).toMatchObject({ type: 'queued', position: 1 });
@@ -452,9 +452,9 @@ describe('text service: request that waits for its model', () => {
       requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
-    const { ticket, position } = placed();
+    const { context, position } = placed();
     engine.become(loading(0));
-    const reply = collect(service.generate(plainRequest('Hello', 10), ticket));
+    const reply = collect(service.generate(plainRequest('Hello', 10), context));
     await later();
     expect(position()).toMatchObject({ type: 'loading' });
     engine.become(state);
@@ -465,9 +465,9 @@ describe('text service: request that waits for its model', () => {
 
   test('stops reporting when the request is stopped', async () => {
     const { service, engine } = world();
-    const { ticket, position, stop } = placed();
+    const { context, position, stop } = placed();
     engine.become(loading(0));
-    const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
+    const reply = fold(service.generate(plainRequest('Hello', 10), context));
     await later();
     stop.abort();
     expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
@@ -489,17 +489,17 @@ describe('text service: request that waits for its model', () => {
       requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
-    const { ticket, position } = placed();
-    service.generate(plainRequest('Hello', 10), ticket);
+    const { context, position } = placed();
+    service.generate(plainRequest('Hello', 10), context);
     await later();
     expect(position()).toEqual(expected);
   });
 
   test('a reservation without a prompt does not load the engine', async () => {
     const { service, engine } = world();
-    const { ticket, position } = placed();
+    const { context, position } = placed();
     engine.become(loading(0));
-    const reservation = service.reserve(ticket, plainRequest('Hello', 10));
+    const reservation = service.reserve(context, plainRequest('Hello', 10));
     await later();
     expect(position()).toBeUndefined();
     void fold(reservation.generate(plainRequest('Hello', 10)));
@@ -528,13 +528,13 @@ test('text service: requests of one client share its turns, whatever their keys'
 });
 
 describe('text service: exclusive work', () => {
-  const ticket = (signal = new AbortController().signal) => ({ genkey: '', client: 'admin', signal });
+  const context = (signal = new AbortController().signal) => ({ genkey: '', client: 'admin', signal });
 
   test('waits for earlier requests, and later ones wait for it', async () => {
     const { service, engine, finishAll } = world();
     const order: string[] = [];
     const first = fold(ask(service, 'first')).then(() => order.push('first'));
-    const work = service.exclusively(ticket(), async () => {
+    const work = service.exclusively(context(), async () => {
       await later();
       order.push(`work beside ${engine.running}`);
       return 'done';
@@ -550,7 +550,7 @@ describe('text service: exclusive work', () => {
   test('is rejected when the queue is full', async () => {
     const { service } = world(undefined, { places: 1 });
     ask(service);
-    await expect(service.exclusively(ticket(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
+    await expect(service.exclusively(context(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
   });
 
   test('never runs if its client disconnects, and blocks no other request', async () => {
@@ -558,7 +558,7 @@ describe('text service: exclusive work', () => {
     const gone = new AbortController();
     const first = fold(ask(service));
     let done = false;
-    const work = service.exclusively(ticket(gone.signal), async () => {
+    const work = service.exclusively(context(gone.signal), async () => {
       done = true;
     });
     gone.abort();
@@ -570,7 +570,7 @@ describe('text service: exclusive work', () => {
 
   test('releases its place when it fails', async () => {
     const { service } = world();
-    const broken = service.exclusively(ticket(), () => Promise.reject(new Error('broken')));
+    const broken = service.exclusively(context(), () => Promise.reject(new Error('broken')));
     await expect(broken).rejects.toThrow('broken');
     expect(service.performance().idle).toBe(true);
   });
@@ -876,8 +876,8 @@ test('text service: free capacity excludes running and waiting requests', () => 
 test('text service: work without a prompt is queued, observed and stopped like any other', async () => {
   const { service, engine } = world();
   const stopped = vi.fn();
-  const ticket = { genkey: 'K', client: 'me', signal: new AbortController().signal };
-  const reservation = service.reserve(ticket, plainRequest('', 1));
+  const context = { genkey: 'K', client: 'me', signal: new AbortController().signal };
+  const reservation = service.reserve(context, plainRequest('', 1));
   const asked: unknown[] = [];
   const events = reservation.generate(plainRequest('shown', 5), (used, seed, sink) => {
     asked.push(used, seed);
@@ -917,7 +917,7 @@ test('text service: pauses an engine whose events are not read, and resumes it o
   expect(calls).toEqual(['pause', 'resume']);
 });
 
-test('text service: a ticket knows how far its prompt is processed, until the first text', async () => {
+test('text service: the context of a request knows how far its prompt is processed, until the first text', async () => {
   let sink: GenerationSink | undefined;
   const engine: TextEngine = {
     ...fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined }),
@@ -934,11 +934,11 @@ test('text service: a ticket knows how far its prompt is processed, until the fi
     randomSeed: () => 1,
   });
   let reading: () => object | undefined = () => undefined;
-  const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
+  const context = { genkey: '', client: 'me', signal: new AbortController().signal };
   const placed = (_: unknown, own: () => object | undefined = reading): void => {
     reading = own;
   };
-  const reply = fold(service.generate(plainRequest('Hi', 9), { ...ticket, placed }));
+  const reply = fold(service.generate(plainRequest('Hi', 9), { ...context, placed }));
   expect(reading()).toBeUndefined();
   await later();
   expect(reading()).toEqual({ done: 0, total: 0 });
@@ -976,9 +976,9 @@ test('text service: the events of a request tell how far its prompt is processed
       requestQueue: new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
-    const ticket = { genkey: '', client: 'me', signal: new AbortController().signal };
+    const context = { genkey: '', client: 'me', signal: new AbortController().signal };
     const request = { ...plainRequest('Hi', 9), ...(reportsProgress && { reportsProgress }) };
-    return { events: await collect(service.generate(request, ticket)), asked };
+    return { events: await collect(service.generate(request, context)), asked };
   };
   const asking = await read(true);
   expect(asking.events.map(({ type }) => type)).toEqual(['start', 'prompt-progress', 'text-delta', 'error']);

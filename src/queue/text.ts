@@ -3,9 +3,10 @@ import { Channel } from '../core/channel.ts';
 import type { EngineUse } from '../core/engine-source.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { abortedUnstarted, emptyStart, type GenerationEvent } from '../core/events.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import type { LoraScales } from '../core/lora.ts';
 import type { GenerationRequest, PromptProgress, SharingTraits } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import type { SentFields } from '../core/sent-fields.ts';
 import {
   type AbortOutcome,
@@ -19,7 +20,6 @@ import {
   type TextService,
   type TextSource,
 } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { Sharing } from './batching.ts';
 import { InterruptedEvents } from './interrupted-events.ts';
 import type { Job } from './jobs.ts';
@@ -59,7 +59,7 @@ interface TextJob {
   readonly job: Job;
   readonly stop: AbortController;
   readonly admission: Admission;
-  readonly watch: ExchangeWatch | undefined;
+  readonly watch: RequestObserver | undefined;
   readonly sent: SentFields | undefined;
   /** It waits for the engine to load. */
   wantsEngine: boolean;
@@ -94,24 +94,24 @@ export function textService({
   const { queue, jobs, log } = requestQueue;
   const estimate = new WorkEstimate();
 
-  async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
+  async function exclusively<Result>(context: RequestContext, work: () => Promise<Result>): Promise<Result> {
     const options = { work: stateWork, lane, alone: true, onTurn: observer.dequeued };
-    const { turn, leave, position } = requestQueue.enter(ticket, options);
-    ticket.placed?.(() => queued(position()));
+    const { turn, leave, position } = requestQueue.enter(context, options);
+    context.placed?.(() => queued(position()));
     try {
-      await unlessAborted(turn, ticket.signal);
+      await unlessAborted(turn, context.signal);
       return await work();
     } finally {
       leave();
     }
   }
 
-  function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
+  function reserve(context: RequestContext, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
     const stop = new AbortController();
-    const { giveWay: giveUp } = ticket;
+    const { giveWay: giveUp } = context;
     const giveWay = giveUp && ((): void => ((!queue.isClosed && own.giveWay) || giveUp)());
-    const { admission, job, done } = requestQueue.admit(giveWay ? { ...ticket, giveWay } : ticket, {
+    const { admission, job, done } = requestQueue.admit(giveWay ? { ...context, giveWay } : context, {
       work: textWork,
       lane,
       alone: shared.type === 'alone',
@@ -119,7 +119,7 @@ export function textService({
       abort: (own, by) => {
         if (own.state === 'done' || stop.signal.aborted) return;
         // A reader stops when its client disconnects; the cause is the client then, whichever is noticed first.
-        observer.aborted?.(own, ticket.signal.aborted ? abortCause(ticket.signal) : by);
+        observer.aborted?.(own, context.signal.aborted ? abortCause(context.signal) : by);
         stop.abort(by === 'shutdown' ? new AppError('stopping', {}) : undefined);
       },
     });
@@ -127,8 +127,8 @@ export function textService({
       job,
       stop,
       admission,
-      watch: ticket.watch,
-      sent: ticket.sent,
+      watch: context.watch,
+      sent: context.sent,
       wantsEngine: false,
       promptProgress: undefined,
       paused: false,
@@ -136,7 +136,7 @@ export function textService({
       giveUp,
       giveWay: undefined,
     };
-    ticket.placed?.(
+    context.placed?.(
       () => queued(admission.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
       () => own.promptProgress,
     );
@@ -163,8 +163,8 @@ export function textService({
   }
 
   /** A reservation for one generation, released with its last event. */
-  function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
-    const { generate: once, release } = reserve(ticket, request);
+  function generate(request: GenerationRequest, context: RequestContext): AsyncIterable<GenerationEvent> {
+    const { generate: once, release } = reserve(context, request);
     return once(request, undefined, release);
   }
 

@@ -4,10 +4,10 @@ import type { EngineSource } from '../core/engine-source.ts';
 import { fold } from '../core/fold.ts';
 import type { ImageEngine, ImageRequest } from '../core/image.ts';
 import type { MusicEngine, MusicRequest } from '../core/music.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { SpeechEngine, SpeechRequest } from '../core/speech.ts';
 import { plainRequest } from '../core/testing/plain-request.ts';
 import { fixedTextSource } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { TranscriptionEngine, TranscriptionRequest } from '../core/transcription.ts';
 import type { UsageCounts } from '../core/usage.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
@@ -27,7 +27,7 @@ function source<Engine>(engine: object): EngineSource<Engine> {
 }
 
 /** What the watch of a request is told while it runs. */
-async function counted(run: (ticket: Ticket) => AsyncIterable<unknown> | Promise<unknown>) {
+async function counted(run: (context: RequestContext) => AsyncIterable<unknown> | Promise<unknown>) {
   const used: Partial<UsageCounts>[] = [];
   const watch = { used: (counts: Partial<UsageCounts>) => void used.push(counts) };
   const running = run({ genkey: '', client: 'a', signal: new AbortController().signal, watch });
@@ -48,7 +48,7 @@ test('usage of a text: the tokens of its prompt and of its reply', async () => {
   );
   const { promptTokens, completionTokens } = reply.usage;
   expect(completionTokens).toBeGreaterThan(0);
-  expect(await counted((ticket) => text.generate(plainRequest('Hello', 10), ticket))).toEqual([
+  expect(await counted((context) => text.generate(plainRequest('Hello', 10), context))).toEqual([
     { promptTokens, completionTokens },
   ]);
 });
@@ -62,7 +62,7 @@ test('usage of images: each image', async () => {
     source: { ...source<ImageEngine>({ draw, facts: () => undefined }), facts: {} as never },
   });
   const request = { count: 2, seed: 1, steps: 1 } as ImageRequest;
-  expect(await counted((ticket) => service.draw(request, ticket))).toEqual([{ images: 1 }, { images: 1 }]);
+  expect(await counted((context) => service.draw(request, context))).toEqual([{ images: 1 }, { images: 1 }]);
 });
 
 test('usage of sound: the seconds that are spoken, played and transcribed', async () => {
@@ -77,9 +77,9 @@ test('usage of sound: the seconds that are spoken, played and transcribed', asyn
     source: source<TranscriptionEngine>({ transcribe: finish }),
   });
   expect([
-    await counted((ticket) => speech.speak({} as SpeechRequest, ticket)),
-    await counted((ticket) => music.generate({} as MusicRequest, ticket)),
-    await counted((ticket) => transcription.transcribe({} as TranscriptionRequest, ticket)),
+    await counted((context) => speech.speak({} as SpeechRequest, context)),
+    await counted((context) => music.generate({} as MusicRequest, context)),
+    await counted((context) => transcription.transcribe({} as TranscriptionRequest, context)),
   ]).toEqual([[{ audioSecondsOut: 2.5 }], [{ audioSecondsOut: 2.5 }], [{ audioSecondsIn: 2.5 }]]);
 });
 
@@ -87,7 +87,7 @@ test('usage of embeddings: the tokens of all texts', async () => {
   const engine = { facts: () => undefined, embed: async () => ({ tokens: [3, 4] }), rank: async () => ({ tokens: 5 }) };
   const service = embeddingService({ requestQueue, work, source: source<EmbeddingEngine>(engine) });
   expect([
-    await counted((ticket) => service.embed({ inputs: ['a', 'b'], truncate: false }, ticket)),
-    await counted((ticket) => service.rank({ query: '', documents: [], truncate: false }, ticket)),
+    await counted((context) => service.embed({ inputs: ['a', 'b'], truncate: false }, context)),
+    await counted((context) => service.rank({ query: '', documents: [], truncate: false }, context)),
   ]).toEqual([[{ promptTokens: 7 }], [{ promptTokens: 5 }]]);
 });

@@ -49,7 +49,7 @@ export function createApp(deps: AppDeps) {
       models,
       memory,
       alias: modelAlias(settings, () => memory?.list() ?? []),
-      watchExchange: watchAll(services.exchangeSinks),
+      observeRequest: watchAll(services.exchangeSinks),
       idleMs: people.idleMs,
       isStopping: () => services.requestQueue.queue.isClosed,
       maxRequestMegabytes: settings.maxrequestsize,
@@ -127,7 +127,7 @@ function httpServer(
     stallTimeoutSeconds: settings.stalltimeout,
     onError,
     onRefused,
-    watchExchange: watchAll(exchangeSinks),
+    observeRequest: watchAll(exchangeSinks),
     streams,
   });
   certificate?.watch({ use: server.setCertificate, say: warn });

@@ -3,10 +3,10 @@ import { text as collected } from 'node:stream/consumers';
 import type { BatchWork, SentReply } from '../batches/runner.ts';
 import type { BatchSender } from '../core/batches.ts';
 import { AppError, asAppError } from '../core/errors.ts';
-import type { ExchangeWatch, WatchExchange } from '../core/exchange-watch.ts';
 import { tryParseJson } from '../core/json.ts';
 import { findNamed } from '../core/model-names.ts';
 import type { ModelMemory, ModelsView } from '../core/models-view.ts';
+import type { ObserveRequest, RequestObserver } from '../core/request-observer.ts';
 import type { ClientKey, Endpoint, Reply } from '../http/call.ts';
 import { reportIdentity } from '../http/guard.ts';
 import { router } from '../http/router.ts';
@@ -21,7 +21,7 @@ interface BatchWorkOptions {
   readonly alias?: ((name: string) => string | undefined) | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
   /** Logs and metrics, which follow these requests as others. */
-  readonly watchExchange?: WatchExchange | undefined;
+  readonly observeRequest?: ObserveRequest | undefined;
   /** Milliseconds since the last request of a person; 0 while there is one. */
   readonly idleMs: () => number;
   readonly isStopping: () => boolean;
@@ -59,7 +59,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     const headers = { 'content-type': 'application/json' };
     const { address: remoteAddress } = sender;
     const bytes = Buffer.from(JSON.stringify(body));
-    const watch = options.watchExchange?.({
+    const watch = options.observeRequest?.({
       id,
       method: 'POST',
       path,
@@ -174,7 +174,7 @@ async function textOf(reply: Reply): Promise<string> {
 export function lastUse(now: () => number) {
   let running = 0;
   let last = Number.NEGATIVE_INFINITY;
-  const watch = (): ExchangeWatch => ({
+  const watch = (): RequestObserver => ({
     queued: () => {
       running += 1;
       last = now();

@@ -20,8 +20,8 @@ export async function benchmark(text: TextService) {
     sampling,
     endTokens: 'ban' as const,
   };
-  const ticket = { genkey: '', client: 'terminal', signal: new AbortController().signal };
-  const { usage, timings } = await fold(text.generate(request, ticket));
+  const requestContext = { genkey: '', client: 'terminal', signal: new AbortController().signal };
+  const { usage, timings } = await fold(text.generate(request, requestContext));
   if (!timings) throw new Error('the benchmark did not finish');
   const state = text.state();
   return {

@@ -7,7 +7,7 @@ import type { EmbeddingService } from '../core/embedding.ts';
 import type { Embed, MemoryLibrary } from '../core/memories.ts';
 import { Libraries, type LibrariesOf, libraryOf } from '../core/owner.ts';
 import { fileNameOf } from '../core/person-data.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import { BoundedMap } from '../store/bounded-map.ts';
 import { MemoryStore } from '../store/memories.ts';
 
@@ -47,15 +47,15 @@ interface RecallDeps {
 }
 
 export function recallWith({ memories, kept, character, embedding, warn }: RecallDeps): Recall {
-  return async (request, ticket, use) => {
-    const { sender } = ticket;
+  return async (request, requestContext, use) => {
+    const { sender } = requestContext;
     if (!sender) return request;
     const cache = use === 'reply' ? kept : { get: (key: string) => kept.get(key), set: () => undefined };
     const options = { library: memories.of(sender), character, kept: cache, owner: libraryOf(sender) };
     try {
-      return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, ticket) });
+      return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, requestContext) });
     } catch (error) {
-      ticket.signal.throwIfAborted();
+      requestContext.signal.throwIfAborted();
       warn(`What is remembered was left out of a prompt: ${(error as Error).message}`);
       return request;
     }
@@ -63,11 +63,14 @@ export function recallWith({ memories, kept, character, embedding, warn }: Recal
 }
 
 /** Vectors by the embedding model, as a part of a request that is admitted already. */
-function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...ticket }: Ticket): Embed {
+function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...requestContext }: RequestContext): Embed {
   return {
     model: embedding.name,
     vectors: async (inputs) => {
-      const { vectors } = await embedding.embed({ inputs, truncate: true }, { ...ticket, genkey: '', admitted: true });
+      const { vectors } = await embedding.embed(
+        { inputs, truncate: true },
+        { ...requestContext, genkey: '', admitted: true },
+      );
       return vectors.map(([vector = new Float32Array()]) => vector);
     },
   };

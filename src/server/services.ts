@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import type { Message } from '../chat/messages.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
-import type { ExchangeHead, WatchExchange } from '../core/exchange-watch.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
+import type { ObservedRequest, ObserveRequest } from '../core/request-observer.ts';
 import type { TextService } from '../core/text-service.ts';
 import { systemTimer } from '../core/timers.ts';
 import type { ToolServerEditor, ToolServers } from '../core/tool-servers.ts';
@@ -133,7 +133,7 @@ export function serverServices(deps: ServiceDeps) {
   const conversations = noagentreport
     ? undefined
     : new ConversationReport({ now: () => Date.now(), tick: () => performance.now(), ended: deps.turnEnded });
-  const exchangeSinks: readonly WatchExchange[] = [
+  const exchangeSinks: readonly ObserveRequest[] = [
     recordExchanges({
       now: () => performance.now(),
       time: () => Date.now(),
@@ -141,9 +141,9 @@ export function serverServices(deps: ServiceDeps) {
       traceparent: tracer?.traceparent,
       over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
     }),
-    ...(usage ? [(head: ExchangeHead) => usage.watch(head)] : []),
-    ...(conversations ? [(head: ExchangeHead) => conversations.watch(head)] : []),
-    ...(inspect > 0 ? [(head: ExchangeHead) => inspected.watch(head)] : []),
+    ...(usage ? [(head: ObservedRequest) => usage.watch(head)] : []),
+    ...(conversations ? [(head: ObservedRequest) => conversations.watch(head)] : []),
+    ...(inspect > 0 ? [(head: ObservedRequest) => inspected.watch(head)] : []),
   ];
   return {
     ...deps,

@@ -51,8 +51,8 @@ export async function terminalChat({ text, tags, controls, input, output, lost }
   async function speak(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     let reply = '';
     const stop = [...controls.stop, tags.userStart.trim()].filter((stopText) => stopText !== '');
-    const ticket = { genkey: '', client: 'terminal', signal };
-    for await (const event of text.generate({ ...controls, prompt, memory: '', stop }, ticket)) {
+    const requestContext = { genkey: '', client: 'terminal', signal };
+    for await (const event of text.generate({ ...controls, prompt, memory: '', stop }, requestContext)) {
       if (event.type === 'error') {
         output.write(`${event.error instanceof AppError ? event.error.message : String(event.error)}\n`);
         return undefined;

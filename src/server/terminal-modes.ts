@@ -5,8 +5,8 @@ import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationControls } from '../core/request.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { TextService } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { decodeControls, readControls } from '../protocols/controls/decode.ts';
 import { benchmark, benchmarkCsv, benchmarkText } from './benchmark.ts';
@@ -55,7 +55,7 @@ export async function oneShot(
   controls: GenerationControls,
   output: ReplyOutput,
 ): Promise<void> {
-  await printed((ticket) => text.generate({ ...controls, prompt, memory: '' }, ticket), output);
+  await printed((requestContext) => text.generate({ ...controls, prompt, memory: '' }, requestContext), output);
 }
 
 /** `parley run NAME PROMPT`: prints the answer of the chat model to one question, without its thinking. */
@@ -76,13 +76,13 @@ export async function oneAnswer(
     memory: '',
     controls,
   };
-  await printed((ticket) => chat.reply(request, ticket), output);
+  await printed((requestContext) => chat.reply(request, requestContext), output);
 }
 
 type ReplyOutput = Pick<ReachedOutput, 'lost' | 'write'>;
 
 async function printed(
-  generate: (ticket: Ticket) => AsyncIterable<GenerationEvent>,
+  generate: (requestContext: RequestContext) => AsyncIterable<GenerationEvent>,
   output: ReplyOutput,
 ): Promise<void> {
   for await (const event of generate({ genkey: '', client: 'terminal', signal: output.lost })) {

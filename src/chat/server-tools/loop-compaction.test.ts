@@ -39,8 +39,8 @@ function world(replies: readonly string[], own: Partial<ChatRequest> & { readonl
   });
   const base = chatRequest('Say hi');
   const request = { ...base, controls: { ...base.controls, maxTokens: 100, overflow: 'compact' as const }, ...changes };
-  const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
-  return { ...script, reply: () => fold(chat.reply(request, ticket)) };
+  const context = { genkey: '', client: 'test', signal: new AbortController().signal };
+  return { ...script, reply: () => fold(chat.reply(request, context)) };
 }
 
 /** The results in a prompt, as the tool names them. */

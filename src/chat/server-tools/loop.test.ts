@@ -18,7 +18,7 @@ const template = `{% if tools %}<tools>{{ tools | tojson }}</tools><tool_call>{%
 `;
 const call = (name: string, args: object) => `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`;
 const echoCall = call('echo', { message: 'hi' });
-const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+const context = { genkey: '', client: 'test', signal: new AbortController().signal };
 
 interface Options {
   readonly servers?: ToolServers;
@@ -54,7 +54,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
       },
     },
   });
-  const reply = (own: Parameters<typeof chatRequest>[1] = {}) => chat.reply(chatRequest('Say hi', own), ticket);
+  const reply = (own: Parameters<typeof chatRequest>[1] = {}) => chat.reply(chatRequest('Say hi', own), context);
   return { ...script, ...played, chat, reply, timers, ran };
 }
 
@@ -138,7 +138,7 @@ describe('answerWithTools', () => {
 
   test('works for each of several replies', async () => {
     const { chat, calls } = world([echoCall, 'One.', echoCall, 'Two.']);
-    const replies = chat.replies(chatRequest('Say hi'), ticket, 2);
+    const replies = chat.replies(chatRequest('Say hi'), context, 2);
     expect(await Promise.all(replies.map(async (one) => (await fold(one)).text))).toEqual(['One.', 'Two.']);
     expect(calls).toHaveLength(2);
   });

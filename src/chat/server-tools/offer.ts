@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { Sender } from '../../core/owner.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
-import type { Ticket } from '../../core/ticket.ts';
 import {
   joinedToolServers,
   type ServedCall,
@@ -76,7 +76,7 @@ export class ListingFailed extends AppError<'unsupported'> {
 export function serverToolsFor(
   request: ChatRequest,
   all: ServerTools | undefined,
-  { reader, sender }: Pick<Ticket, 'reader' | 'sender'> = {},
+  { reader, sender }: Pick<RequestContext, 'reader' | 'sender'> = {},
 ): ServerTools | undefined {
   const { hosted } = request;
   const missing = all?.web ? undefined : (hosted?.search ?? hosted?.fetch);
@@ -115,9 +115,9 @@ export async function withServerTools(
   request: ChatRequest,
   all: ServerTools | undefined,
   contextSize: number,
-  { signal, ticket }: { readonly signal?: AbortSignal | undefined; readonly ticket?: Ticket | undefined },
+  { signal, context }: { readonly signal?: AbortSignal | undefined; readonly context?: RequestContext | undefined },
 ): Promise<ChatRequest> {
-  const serverTools = serverToolsFor(request, all, ticket);
+  const serverTools = serverToolsFor(request, all, context);
   if (!serverTools) return request;
   const connected = connections(request, serverTools);
   try {

@@ -16,7 +16,7 @@ const template = `{% if tools %}<tools>{{ tools | tojson }}</tools><tool_call>{%
 const call = (name: string, args: object) => `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`;
 const search = call('web_search', { query: 'cats' });
 const fetchPage = (url: string) => call('web_fetch', { url });
-const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+const context = { genkey: '', client: 'test', signal: new AbortController().signal };
 
 const pages = [
   { title: 'Cats', url: 'https://cats.example/', description: 'On cats', content: 'Cats sleep all day.' },
@@ -70,7 +70,7 @@ const hosted = (own: Partial<HostedTools> = { search: { field: 'tools[0]' } }): 
 
 async function run({ chat }: ReturnType<typeof world>, own: Parameters<typeof chatRequest>[1], question = 'Cats?') {
   const events: GenerationEvent[] = [];
-  for await (const event of chat.reply(chatRequest(question, own), ticket)) events.push(event);
+  for await (const event of chat.reply(chatRequest(question, own), context)) events.push(event);
   const steps = events.flatMap((event): ServerToolStep[] => (event.type === 'server-tool' ? [event.step] : []));
   const text = events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
   const last = events.at(-1);
@@ -160,7 +160,7 @@ describe('hosted web search', () => {
   test('is refused without a search page, also when tokens are counted', async () => {
     const { bare } = world([]);
     const request = chatRequest('Cats?', { hosted: hosted() });
-    expect(() => bare.reply(request, ticket)).toThrow(/tools\[0\] is not possible: .*--websearch/);
+    expect(() => bare.reply(request, context)).toThrow(/tools\[0\] is not possible: .*--websearch/);
     await expect(bare.countTokens(request)).rejects.toThrow(/--websearch/);
   });
 

@@ -1,14 +1,14 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { defaultControls, type GenerationRequest } from '../../core/request.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import { emptyCacheReport, type Reservation, type TextService } from '../../core/text-service.ts';
-import type { Ticket } from '../../core/ticket.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
 /** Test double of a text service: scripted replies, recorded requests. */
 export function scriptedText(replies: readonly (string | readonly GenerationEvent[])[]) {
   const asked: GenerationRequest[] = [];
-  const tickets: Ticket[] = [];
+  const contexts: RequestContext[] = [];
   let released = 0;
   let passed = 0;
   let rested = 0;
@@ -32,8 +32,8 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
   };
   const service: TextService = {
     generate: (request) => reservation.generate(request),
-    reserve: (ticket) => {
-      tickets.push(ticket);
+    reserve: (context) => {
+      contexts.push(context);
       return reservation;
     },
     room: () => 0,
@@ -54,7 +54,15 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     cacheReport: async () => emptyCacheReport,
     states: () => undefined,
   };
-  return { service, asked, tickets, released: () => released, passed: () => passed, rested: () => rested, stop };
+  return {
+    service,
+    asked,
+    contexts,
+    released: () => released,
+    passed: () => passed,
+    rested: () => rested,
+    stop,
+  };
 }
 
 /** A reply in pieces of three characters, as a model might write it. */

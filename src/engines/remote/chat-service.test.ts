@@ -16,7 +16,7 @@ import { delta, ended, json, said, streamed, upstream, wellParley } from './test
 import { RemoteText } from './text.ts';
 import { RemoteTokens } from './tokens.ts';
 
-const ticket = (genkey = '') => ({ genkey, client: 'me', signal: new AbortController().signal });
+const context = (genkey = '') => ({ genkey, client: 'me', signal: new AbortController().signal });
 
 async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: TextEngine) {
   const one = await upstream({ ...wellParley, ...handlers });
@@ -40,7 +40,7 @@ test('remoteChatService: a chat passes the queue, is sent as messages and found 
   const { chat, one, text: desktop } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
   const seen: string[] = [];
   const events: GenerationEvent[] = [];
-  for await (const event of chat.reply(chatRequest(), ticket('K1'))) {
+  for await (const event of chat.reply(chatRequest(), context('K1'))) {
     events.push(event);
     seen.push(desktop.check('K1'));
   }
@@ -53,7 +53,7 @@ test('remoteChatService: a chat passes the queue, is sent as messages and found 
 test('remoteChatService: several replies have different seeds', async () => {
   const { chat, one } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
   const request = chatRequest({ controls: controlsWith({ maxTokens: 8 }, { seed: 40 }) });
-  const replies = await Promise.all(chat.replies(request, ticket(), 3).map(fold));
+  const replies = await Promise.all(chat.replies(request, context(), 3).map(fold));
   expect(replies.map(({ text: words }) => words)).toEqual(['Hello', 'Hello', 'Hello']);
   expect(one.asked('/v1/chat/completions').map(({ body }) => body.seed)).toEqual([40, 41, 42]);
 });
@@ -61,7 +61,7 @@ test('remoteChatService: several replies have different seeds', async () => {
 test('remoteChatService: rejects an unknown tool before any request', async () => {
   const { chat, one } = await serviceOn({});
   const request = chatRequest({ toolChoice: { type: 'named', name: 'fly' } });
-  await expect(fold(chat.reply(request, ticket()))).rejects.toMatchObject({ code: 'invalid-field' });
+  await expect(fold(chat.reply(request, context()))).rejects.toMatchObject({ code: 'invalid-field' });
   expect(one.asked('/v1/chat/completions')).toEqual([]);
 });
 
@@ -78,7 +78,7 @@ test('remoteChatService: tokens and prompts come from the backend', async () => 
 test('remoteChatService: an engine without messages is an error', async () => {
   const fake = fakeEngine({ script: () => ({ pieces: ['x'] }), pace: (next) => next() });
   const { chat } = await serviceOn({}, fake);
-  await expect(fold(chat.reply(chatRequest(), ticket()))).rejects.toThrow('takes no messages');
+  await expect(fold(chat.reply(chatRequest(), context()))).rejects.toThrow('takes no messages');
 });
 
 test('remoteChatService: the console shows the last turn and its pictures', () => {
@@ -86,7 +86,7 @@ test('remoteChatService: the console shows the last turn and its pictures', () =
   const chat = remoteChatService({ text: service, tokens: {} as RemoteTokens, serverTools: undefined });
   const content = [...text('Look at this'), { type: 'medium', index: 0 } as const];
   const media = [{ kind: 'image', base64: 'AAAA' } as const];
-  chat.reply(chatRequest({ conversation: { messages: [{ role: 'user', content }], media, tools: [] } }), ticket());
+  chat.reply(chatRequest({ conversation: { messages: [{ role: 'user', content }], media, tools: [] } }), context());
   expect(asked[0]?.prompt).toBe('Look at this\n(Attached Image 1)\n');
 });
 
@@ -130,7 +130,7 @@ test('remoteChatService: runs server tools for a remote model', async () => {
     tokens: new RemoteTokens(pool, undefined),
     serverTools: { servers, turns: 4, now: () => new Date(0), startTimer: () => ({ cancel: () => undefined }) },
   });
-  const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), ticket()));
+  const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), context()));
   expect(ran).toEqual(['get_time']);
   expect(words).toContain('It is noon.');
   expect(toolCalls).toEqual([]);

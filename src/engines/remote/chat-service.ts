@@ -25,17 +25,17 @@ export function remoteChatService({ text, tokens, serverTools, ...summaries }: R
       await room();
     }
   };
-  const replies: ChatService['replies'] = (request, ticket, count) => {
-    const counting: ReplyDeps['countTokens'] = (each, signal) => countPrompt(each, signal, ticket);
-    return repliesBy({ answer, text, serverTools, countTokens: counting, ...summaries }, request, ticket, count);
+  const replies: ChatService['replies'] = (request, context, count) => {
+    const counting: ReplyDeps['countTokens'] = (each, signal) => countPrompt(each, signal, context);
+    return repliesBy({ answer, text, serverTools, countTokens: counting, ...summaries }, request, context, count);
   };
   /** Of a request that has what is remembered. */
-  const countPrompt: ChatService['countTokens'] = async (request, signal, ticket) =>
-    tokens.count(await withServerTools(request, serverTools, text.contextSize(), { signal, ticket }), signal);
+  const countPrompt: ChatService['countTokens'] = async (request, signal, context) =>
+    tokens.count(await withServerTools(request, serverTools, text.contextSize(), { signal, context }), signal);
   const { recall } = summaries;
   return {
     replies,
-    reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
+    reply: (request, context) => replies(request, context, 1)[0] as AsyncIterable<GenerationEvent>,
     render: async (request, signal) => ({
       prompt: await tokens.render(request, signal),
       memory: '',
@@ -43,8 +43,8 @@ export function remoteChatService({ text, tokens, serverTools, ...summaries }: R
       by: 'template',
       warnings: [],
     }),
-    countTokens: async (request, signal, ticket) =>
-      countPrompt(ticket && recall ? await recall(request, ticket, 'count') : request, signal, ticket),
+    countTokens: async (request, signal, context) =>
+      countPrompt(context && recall ? await recall(request, context, 'count') : request, signal, context),
     // Known only when a backend is selected, which then reports it.
     thinksAnyway: async () => false,
   };

@@ -1,8 +1,8 @@
 import { clientFacts } from '../../chat/client-facts.ts';
 import { type ClientFacts, type KnownClient, knownClient, sideTask } from '../../core/clients.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { ExchangeHead, ExchangeWatch } from '../../core/exchange-watch.ts';
 import { entryToDrop, type Owner, ownerOf } from '../../core/owner.ts';
+import type { ObservedRequest, RequestObserver } from '../../core/request-observer.ts';
 import type { Clock } from '../../core/timers.ts';
 import { isChat, isContent } from '../record.ts';
 import { lossOf, measured, type PromptSpeed, placeOf, type Turn } from './turn.ts';
@@ -42,7 +42,7 @@ export interface Conversation {
 type Start = Extract<GenerationEvent, { type: 'start' }>;
 
 interface Request {
-  readonly head: ExchangeHead;
+  readonly head: ObservedRequest;
   owner: Owner;
   model: string;
   facts: ClientFacts;
@@ -90,7 +90,7 @@ export class ConversationReport {
   }
 
   /** A sink of the server's exchanges. */
-  watch(head: ExchangeHead): ExchangeWatch | undefined {
+  watch(head: ObservedRequest): RequestObserver | undefined {
     if (head.method !== 'POST' || head.recorded === false) return undefined;
     const { tick } = this.options;
     const request: Request = { head, owner: ownerOf({}), model: '', facts: {} };
@@ -214,7 +214,7 @@ export class ConversationReport {
 }
 
 /** The first of these headers that was sent. A sub-agent has the session of its parent, and an id of its own. */
-function firstHeader({ headers }: ExchangeHead, names: readonly string[], part?: string): string | undefined {
+function firstHeader({ headers }: ObservedRequest, names: readonly string[], part?: string): string | undefined {
   const value = names.map((name) => headers[name]).find((text) => typeof text === 'string' && text !== '');
   return value === undefined ? undefined : `${value}${part === undefined ? '' : ` ${part}`}`.slice(0, 200);
 }

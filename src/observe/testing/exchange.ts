@@ -1,9 +1,9 @@
 import type { GenerationEvent } from '../../core/events.ts';
-import type { ExchangeHead } from '../../core/exchange-watch.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { ObservedRequest } from '../../core/request-observer.ts';
 import { ExchangeRecord, type RecordOptions } from '../exchange-record.ts';
 
-export const chatHead: ExchangeHead = {
+export const chatHead: ObservedRequest = {
   id: 'req_1',
   method: 'POST',
   path: '/base/v1/chat/completions',
@@ -26,7 +26,7 @@ export const finish: GenerationEvent = {
 export const storyRequest = { prompt: 'Once', maxTokens: 16, sampling: { temperature: 0.5 } } as GenerationRequest;
 
 /** A request at a time that the test moves; `over` has its record when it is reported. */
-export function exchange(head: Partial<ExchangeHead> = {}, options: Partial<RecordOptions> = {}) {
+export function exchange(head: Partial<ObservedRequest> = {}, options: Partial<RecordOptions> = {}) {
   let now = 5000;
   const over: ExchangeRecord[] = [];
   const record = new ExchangeRecord(
@@ -45,7 +45,7 @@ export function exchange(head: Partial<ExchangeHead> = {}, options: Partial<Reco
 }
 
 /** A streamed chat of three tokens: 2 ms of body, 5 of queue, 3 of load, 20 to the first token, 30 to each other one. */
-export function chat(head: Partial<ExchangeHead> = {}, options: Partial<RecordOptions> = {}) {
+export function chat(head: Partial<ObservedRequest> = {}, options: Partial<RecordOptions> = {}) {
   const { record, over, wait } = exchange(head, options);
   record.authorized('phone');
   wait(2);

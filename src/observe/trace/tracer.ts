@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ExchangeHead } from '../../core/exchange-watch.ts';
 import { networkReason } from '../../core/network-error.ts';
 import { percentDecoded } from '../../core/percent-decoded.ts';
+import type { ObservedRequest } from '../../core/request-observer.ts';
 import type { ExchangeRecord } from '../exchange-record.ts';
 import { requestSpans } from './request-spans.ts';
 import { SpanExporter, type SpanExporterOptions } from './span-exporter.ts';
@@ -37,7 +37,7 @@ export function createTracer({ url, headers, resource, say, newId = randomId }: 
   });
   return {
     /** The trace context of a request, which is that of its client if it has one. */
-    traceparent: ({ headers: sent }: Pick<ExchangeHead, 'headers'>) =>
+    traceparent: ({ headers: sent }: Pick<ObservedRequest, 'headers'>) =>
       traceparentOf(requestContext(readTraceparent(sent.traceparent), newId)),
     record: (record: ExchangeRecord) => exporter.add(requestSpans(record, newId)),
     /** Spans so far, by whether the collector got them. */

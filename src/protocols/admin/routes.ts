@@ -5,8 +5,8 @@ import type { DayUsage } from '../../core/usage.ts';
 import { type Call, json } from '../../http/call.ts';
 import { bodyOf, type ModelEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields.ts';
+import { requestContextOf } from '../request-context.ts';
 import { snakeCase } from '../snake-case.ts';
-import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, adminReadRow, adminRow, field, mayAdminister, moment } from './access.ts';
 import { loadSettingsEndpoints } from './load-settings.ts';
 import type { StoredKey } from './person-data.ts';
@@ -69,7 +69,7 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
           const now = text.states();
           return now && answer(now, slot);
         };
-        const answered = await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work());
+        const answered = await (exclusive ? text.exclusively(requestContextOf(call, ''), work) : work());
         return json({ success: Boolean(answered), ...(answered ?? refused) });
       },
       { ...(exclusive && { fields: slotFields }), queued: true },

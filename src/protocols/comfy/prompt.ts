@@ -6,7 +6,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
 import { type ImageContext, imageOf } from '../pictures/request.ts';
-import { clientOf } from '../ticket.ts';
+import { clientOf } from '../request-context.ts';
 import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
 import { type Graph, GraphRefusal, readGraph } from './graph.ts';
@@ -47,7 +47,7 @@ function added(call: Call, fields: PromptFields, context: ImageContext, prompts:
     nodes,
     outputs: plan?.outputs.map((output) => output.id) ?? endNodes(graph.graph),
     owner,
-    ticket: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
+    requestContext: { client: clientOf(call), part: fields.client_id ?? '', requestId: call.id, watch: call.watch },
     image,
     bytes: call.body.length,
     run: async (running, turn) => {

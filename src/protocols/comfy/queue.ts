@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
-import type { Ticket } from '../../core/ticket.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { StartTimer, Timer } from '../../core/timers.ts';
 import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
@@ -20,7 +20,7 @@ interface NewPrompt {
   readonly nodes: Graph;
   readonly outputs: readonly string[];
   readonly owner: Owner;
-  readonly ticket: Pick<Ticket, 'client' | 'part' | 'requestId' | 'watch'>;
+  readonly requestContext: Pick<RequestContext, 'client' | 'part' | 'requestId' | 'watch'>;
   readonly image: Pick<ImageService, 'inTurn'>;
   /** Size of the request. */
   readonly bytes: number;
@@ -89,8 +89,8 @@ export class ComfyQueue {
     const state = { node: undefined, executed: [], notes: [], messages: [] };
     const own: Prompt = { ...prompt, client, number, stop, createTime: this.deps.now(), ...state };
     const replied = new Promise<void>((resolve) => void this.deps.startTimer(replyMs, resolve));
-    const ticket = { genkey: prompt.id, ...prompt.ticket, signal: stop.signal, rank: number };
-    const events = prompt.image.inTurn(ticket, (turn) => this.#inTurn(own, turn, replied));
+    const requestContext = { genkey: prompt.id, ...prompt.requestContext, signal: stop.signal, rank: number };
+    const events = prompt.image.inTurn(requestContext, (turn) => this.#inTurn(own, turn, replied));
     this.#count = count;
     this.#pending.add(own);
     this.hub.status();

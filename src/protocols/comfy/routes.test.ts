@@ -255,10 +255,10 @@ describe('POST /prompt', () => {
     const { inTurn } = fake.image;
     const image: ImageService = {
       ...fake.image,
-      inTurn: (ticket, work) => {
+      inTurn: (requestContext, work) => {
         const stop = new AbortController();
         stops.push(stop);
-        return inTurn({ ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) }, work);
+        return inTurn({ ...requestContext, signal: AbortSignal.any([requestContext.signal, stop.signal]) }, work);
       },
     };
     const { post, get } = comfyWorld({ ...fake, image });

@@ -239,7 +239,7 @@ test('completion: after an error the other prompts are not generated', async () 
   const error = new AppError('engine-lost', { capability: 'text' });
   const { parts, asked } = scripted([{ type: 'error', error }]);
   expect((await ask(parts, complete({ prompt: ['a', 'b', 'c'] }))).status).toBe(500);
-  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+  expect(asked[0]?.requestContext.signal.aborted).toBe(true);
 });
 
 test('completion: a trimmed prompt and ignored fields are in the body and headers', async () => {
@@ -286,7 +286,7 @@ test('n_indent: ends the text and stops the generation', async () => {
     content: 'if x:\n  a\n',
     stop_type: 'limit',
   });
-  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+  expect(asked[0]?.requestContext.signal.aborted).toBe(true);
 });
 
 test('t_max_predict_ms: ends the text after a whole line', async () => {

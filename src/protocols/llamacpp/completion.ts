@@ -12,7 +12,7 @@ import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
 import { type PromptProgressBody, promptProgress } from '../prompt-progress.ts';
 import { type ReadBody, readCompletion } from '../read-body.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { timingsBody } from '../timings.ts';
 import { decodeOptions, type EarlyStop, nativeBody, type OutputOptions, spokenSeed } from './decode.ts';
 import { errorBody, failureBody, llamacppFamily } from './errors.ts';
@@ -86,10 +86,10 @@ async function complete(
     return { index, model, prompt, controls, output, now };
   };
   const stop = new AbortController();
-  const own = ticketFor(call, fields.genkey);
-  const ticket = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
+  const own = requestContextOf(call, fields.genkey);
+  const requestContext = { ...own, signal: AbortSignal.any([own.signal, stop.signal]) };
   const headers = withIgnored({}, read.notices.ignored);
-  const all = generateAll(context.text, requests, ticket);
+  const all = generateAll(context.text, requests, requestContext);
   const early = earlyStop.minIndent > 0 || earlyStop.milliseconds > 0;
   const replies = early ? all.map((events) => stopEarly(events, earlyStop, { stop: () => stop.abort(), now })) : all;
   if (!output.stream) {
@@ -117,7 +117,7 @@ async function complete(
         stop.abort();
       }
     },
-    { headers, ticket, startTimer },
+    { headers, requestContext, startTimer },
   );
 }
 

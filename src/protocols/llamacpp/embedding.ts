@@ -13,7 +13,7 @@ import {
 } from '../embedding.ts';
 import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { llamacppFamily } from './errors.ts';
 
 const embeddingFields = {
@@ -88,7 +88,7 @@ async function answerEmbedding(call: Call, parts: EmbeddingContext): Promise<Rep
   const { service } = answering(parts, fields.model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
   call.watch?.decoded?.(request);
-  const { vectors, truncated } = await service.embed(request, ticketFor(call, fields.genkey));
+  const { vectors, truncated } = await service.embed(request, requestContextOf(call, fields.genkey));
   const text = await listText(
     vectors,
     (list, index) =>
@@ -104,7 +104,7 @@ async function answerRerank(call: Call, parts: EmbeddingContext): Promise<Reply>
   if (!documents) throw f.wrong('documents', `an array of 1 to ${maxInputs} documents`);
   const { service, model } = answering(parts, fields.model);
   const { query, truncate } = fields;
-  const ranked = await service.rank({ query, documents, truncate }, ticketFor(call, fields.genkey));
+  const ranked = await service.rank({ query, documents, truncate }, requestContextOf(call, fields.genkey));
   const headers = truncatedHeader(ranked.truncated, fields.texts ? 'texts' : 'documents');
   // The best first, and of equals the one that was sent first.
   const best = ranked.scores

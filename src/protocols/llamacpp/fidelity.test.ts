@@ -71,7 +71,7 @@ const lazy = { grammar: gbnf, grammar_triggers: [{ type: 1, value: 'x' }] };
 
 /** What both ways of asking for a text share; the samplers prove themselves. */
 const options: Readonly<Record<string, Proof>> = {
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   n_predict: { send: { n_predict: 9 }, asks: request({ maxTokens: 9 }) },
   max_tokens: { send: { max_tokens: 9 }, asks: request({ maxTokens: 9 }) },
   max_completion_tokens: { send: { max_completion_tokens: 9 }, asks: request({ maxTokens: 9 }) },
@@ -190,7 +190,7 @@ const others: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       asks: request({ pooling: 'none' }),
       refuses: [{ pooling: 'rank' }, { pooling: 'most' }],
     },
-    genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+    genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
     model: { send: { model: 'mini.gguf' }, asks: { by: 'mini' } },
   },
   'POST /v1/rerank': {
@@ -205,7 +205,7 @@ const others: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
     return_documents: { send: { return_documents: true }, tells: /"document":\{"text":"bcd"\}/ },
     return_text: { beside: { texts: ['x'] }, send: { return_text: true }, tells: /"text":"x"/ },
     truncate: { send: { truncate: false }, asks: request({ truncate: false }) },
-    genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+    genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
     model: { send: { model: 'mini' }, asks: { by: 'mini' }, tells: /"model":"mini"/ },
   },
 };

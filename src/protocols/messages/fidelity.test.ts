@@ -254,7 +254,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   top_p: { send: { top_p: 0.37 }, asks: request({ controls: { sampling: { topP: 0.37 } } }) },
   top_k: { send: { top_k: 3 }, asks: request({ controls: { sampling: { topK: 3 } } }) },
   stop_sequences: { send: { stop_sequences: ['', 'x'] }, asks: request({ controls: { stop: ['x'] } }) },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
   collections: {
     send: { collections: ['papers'] },

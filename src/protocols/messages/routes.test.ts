@@ -55,7 +55,7 @@ test.each(['/v1/messages', '/some/prefix/v1/messages', '/messages'])(
     expect('body' in reply && reply.body).toBe(
       '{"id":"msg_1","type":"message","role":"assistant","model":"mini","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":5}}',
     );
-    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', part: 'mine' });
+    expect(asked[0]?.requestContext).toMatchObject({ genkey: 'mine', part: 'mine' });
   },
 );
 

@@ -16,7 +16,7 @@ import { endpointRow, requestBody, withServices, withShortPath } from '../endpoi
 import { readFields } from '../fields.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeWithFiles } from '../read-body.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { chatHeaders } from '../tools.ts';
 import { type AppliedEdit, addEdit, applyEdits, type ContextManagement } from './context-management.ts';
 import { messageFile } from './conversation.ts';
@@ -50,15 +50,15 @@ async function answer(call: Call, context: DialectContext): Promise<Reply> {
   const { request, applied: appliedEdits } = await edited(decoded.request, decoded.contextManagement, call, context);
   const facts = { ...known, appliedEdits };
   const headers = await chatHeaders(notices, request, context.chat);
-  const ticket = ticketFor(call, genkey);
-  const events = context.chat.reply(request, ticket);
+  const requestContext = requestContextOf(call, genkey);
+  const events = context.chat.reply(request, requestContext);
   if (!stream) return wholeReply(await foldReply(events, facts), headers);
   return streamReply(events, (opened) => encodeStream(opened, facts), {
     headers,
     filler: ping,
     // Clients throw on any event before message_start.
     initialFiller: keepAliveComment,
-    ticket,
+    requestContext,
     startTimer: context.startTimer,
   });
 }
@@ -83,10 +83,10 @@ async function count(call: Call, context: DialectContext): Promise<Reply> {
   const { request: sent, notices, contextManagement } = await decoding(call, context, countFields);
   refuseWithoutModel(context.text.state());
   const { request, applied } = await edited(sent, contextManagement, call, context);
-  const ticket = ticketFor(call, '');
-  const originalTokens = await context.chat.countTokens(sent, call.signal, ticket);
+  const requestContext = requestContextOf(call, '');
+  const originalTokens = await context.chat.countTokens(sent, call.signal, requestContext);
   const isSame = request.conversation === sent.conversation;
-  const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal, ticket);
+  const inputTokens = isSame ? originalTokens : await context.chat.countTokens(request, call.signal, requestContext);
   const management = applied && { context_management: { original_input_tokens: originalTokens } };
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens, ...management }, 200, headers);

@@ -31,11 +31,11 @@ const proofs: Readonly<Record<string, Proof>> = {
   memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
   max_context_length: { send: { max_context_length: 512 }, asks: request({ maxContext: 512 }) },
   max_length: { send: { max_length: 9 }, asks: request({ maxTokens: 9 }) },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1', part: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1', part: 'K1' } } },
   kcpp_extra_args: {
     beside: { genkey: 'K1' },
     send: { kcpp_extra_args: { keep_text_gen_on_disconnect: true } },
-    asks: { ticket: { kept: true } },
+    asks: { requestContext: { kept: true } },
     refuses: [{ kcpp_extra_args: 'all' }],
   },
   stop_sequence: { send: { stop_sequence: ['x'] }, asks: request({ stop: ['x'] }) },

@@ -20,7 +20,7 @@ import { type CompletionContext, eventStream, streamReply, withEngineNotices, wi
 import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
-import { clientOf, eventsFor, keepOnDisconnect, textTicket } from '../ticket.ts';
+import { clientOf, eventsFor, keepOnDisconnect, textRequestContext } from '../request-context.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
 export type GenerateContext = Pick<
@@ -69,8 +69,8 @@ async function answerWhole(call: Call, context: GenerateContext): Promise<Reply>
   const body = await requestBody(call, context);
   const state = context.text.state();
   if (state.type === 'none') return json(encodeEmptyReply(textModelMissing(state.byName)));
-  const { request, ticket, headers } = prepare(body, call, context);
-  const generation = fold(eventsFor(ticket, context.text.generate(request, ticket)));
+  const { request, requestContext, headers } = prepare(body, call, context);
+  const generation = fold(eventsFor(requestContext, context.text.generate(request, requestContext)));
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
@@ -83,9 +83,9 @@ async function answerStream(call: Call, context: GenerateContext): Promise<Reply
   const body = await requestBody(call, context);
   const state = context.text.state();
   if (state.type === 'none') return eventStream(encodeFailure(textModelMissing(state.byName)));
-  const { request, ticket, headers } = prepare(body, call, context);
-  const events = eventsFor(ticket, context.text.generate(request, ticket));
-  return streamReply(events, encodeStream, { headers, ticket, startTimer });
+  const { request, requestContext, headers } = prepare(body, call, context);
+  const events = eventsFor(requestContext, context.text.generate(request, requestContext));
+  return streamReply(events, encodeStream, { headers, requestContext, startTimer });
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -97,8 +97,8 @@ async function answerLegacy(call: Call, context: GenerateContext): Promise<Reply
   // Only a field that was sent overrides a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
   const body = context.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
-  const { request, ticket } = prepare(body, call, context);
-  const generation = await fold(context.text.generate(request, ticket));
+  const { request, requestContext } = prepare(body, call, context);
+  const generation = await fold(context.text.generate(request, requestContext));
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
@@ -106,8 +106,8 @@ function prepare(body: JsonObject, call: Call, { text, controlLimits, replacePla
   const fields = f.readFields(generateFields, body);
   const request = decode(fields, { ...controlLimits(), replacePlaceholders, state: text.state() });
   call.watch?.decoded?.(request);
-  const ticket = textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args });
-  return { request, ticket, headers: withIgnored({}, idleFields(fields)) };
+  const requestContext = textRequestContext(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args });
+  return { request, requestContext, headers: withIgnored({}, idleFields(fields)) };
 }
 
 function failureBody(error: unknown): string {

@@ -8,7 +8,7 @@ import { read, write } from '../access.ts';
 import type { ChatReader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, rowBelow } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface MemoryContext extends ChatReader {
@@ -107,7 +107,7 @@ async function search(call: Call, context: MemoryContext): Promise<Reply> {
   const embed: Embed | undefined = embedding && {
     model: embedding.name,
     vectors: async (inputs) => {
-      const { vectors } = await embedding.embed({ inputs, truncate: true }, ticketFor(call, ''));
+      const { vectors } = await embedding.embed({ inputs, truncate: true }, requestContextOf(call, ''));
       return vectors.map(([vector = new Float32Array()]) => vector);
     },
   };
@@ -152,7 +152,7 @@ async function suggest(call: Call, context: MemoryContext): Promise<Reply> {
     },
     context,
   );
-  const { text } = await fold(context.chat.reply(request, ticketFor(call, '')));
+  const { text } = await fold(context.chat.reply(request, requestContextOf(call, '')));
   const known = new Set((await library.list(character)).map((memory) => memory.text.toLowerCase()));
   const facts = (tryParseJson(text) as { readonly facts?: readonly unknown[] } | undefined)?.facts ?? [];
   const suggestions = facts.flatMap((fact) => (typeof fact === 'string' && fact.trim() !== '' ? fact.trim() : []));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { MusicRequest, MusicService } from '../../core/music.ts';
-import type { Ticket } from '../../core/ticket.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
@@ -20,11 +20,11 @@ const prepare = '/api/extra/music/prepare';
 const generate = '/api/extra/music/generate';
 
 function world({ music: present = true, failure }: { music?: boolean; failure?: AppError } = {}) {
-  const asked: { request: MusicRequest; ticket: Ticket }[] = [];
+  const asked: { request: MusicRequest; requestContext: RequestContext }[] = [];
   const music: MusicService = {
     name: 'ace',
-    async *generate(request, ticket) {
-      asked.push({ request, ticket });
+    async *generate(request, requestContext) {
+      asked.push({ request, requestContext });
       yield { type: 'progress', stage: 'dit', step: 1, steps: 8 };
       yield { type: 'audio', bytes: Buffer.from('RI') };
       if (failure) throw failure;
@@ -159,7 +159,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   stereo: { send: { stereo: false }, asks: asks({ stereo: false }) },
   use_mp3: { send: { use_mp3: true }, asks: asks({ format: 'mp3' }) },
   response_format: { send: { response_format: 'mp3' }, asks: asks({ format: 'mp3' }) },
-  genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
+  genkey: { send: { genkey: 'K' }, asks: { requestContext: { genkey: 'K' } } },
   task_type: { send: { task_type: 'cover' } },
   music_reference_audio_data: { send: { music_reference_audio_data: 'UklGRg==' } },
 };

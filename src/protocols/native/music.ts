@@ -13,7 +13,7 @@ import { readGenkey } from '../controls/table.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { bodyOf, endpointRow } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 
 type MusicContext = { readonly taskServices?: { readonly music?: MusicService } };
 
@@ -39,7 +39,7 @@ export function musicEndpoints({ family, newSeed }: { readonly family: Family; r
     if (!taskServices?.music) throw missing();
     const request = musicRequest(fields);
     call.watch?.decoded?.(request);
-    const events = taskServices.music.generate(request, ticketFor(call, fields.genkey));
+    const events = taskServices.music.generate(request, requestContextOf(call, fields.genkey));
     return encodeSongFile(events, request.format, ignoredHeader(musicFields, body));
   }
 

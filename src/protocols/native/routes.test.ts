@@ -4,8 +4,8 @@ import { defaultSettings } from '../../config/flags.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import { type AbortOutcome, emptyCacheReport, type Performance, type TextService } from '../../core/text-service.ts';
-import type { Ticket } from '../../core/ticket.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { ResumableStreams } from '../../http/resumable-streams.ts';
@@ -42,7 +42,7 @@ const finish: GenerationEvent = {
 
 interface Seen {
   readonly request: GenerationRequest;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 /** A test double: it plays the given events for every request, and notes what it was asked. */
@@ -50,8 +50,8 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
   const seen: Seen[] = [];
   const events = own.events ?? [{ type: 'text-delta', text: 'Hello' }, finish];
   const service: TextService = {
-    generate(request, ticket) {
-      seen.push({ request, ticket });
+    generate(request, requestContext) {
+      seen.push({ request, requestContext });
       return (async function* () {
         yield* events;
       })();
@@ -146,7 +146,7 @@ test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/g
     expect(await textOf(reply)).toBe(
       '{"results":[{"text":"Hello","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":2,"completion_tokens":1}]}',
     );
-    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', part: 'KCPP1' });
+    expect(seen[0]?.requestContext).toMatchObject({ genkey: 'KCPP1', part: 'KCPP1' });
     expect(seen[0]?.request.prompt).toBe('Hi');
   },
 );

@@ -100,7 +100,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   instruction: { send: { instruction: 'sing' }, asks: asks({ instruction: 'sing' }) },
   language: { send: { language: 'de' }, asks: asks({ language: 'de' }) },
   seed: { send: { seed: 7 }, asks: asks({ seed: 7 }) },
-  genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
+  genkey: { send: { genkey: 'K' }, asks: { requestContext: { genkey: 'K' } } },
 };
 
 proveFidelity({

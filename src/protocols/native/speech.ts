@@ -16,9 +16,9 @@ import {
   transcriptionOf,
   transcriptionOptions,
 } from '../recording.ts';
+import { requestContextOf } from '../request-context.ts';
 import { speak, wholeSound } from '../spoken-reply.ts';
 import { speedRange, spokenFields } from '../spoken-text.ts';
-import { ticketFor } from '../ticket.ts';
 import { errorType, nativeFamily } from './errors.ts';
 
 export type SpeechContext = Pick<DialectContext, 'taskServices' | 'startTimer'>;
@@ -61,7 +61,7 @@ async function transcribe(call: Call, { taskServices, startTimer }: SpeechContex
   const recording = await sentRecording(call, fields);
   const request = { ...transcriptionOptions(fields), recording: recording.bytes, translate: false, words: false };
   call.watch?.decoded?.(request);
-  const events = service.transcribe(request, ticketFor(call, fields.genkey));
+  const events = service.transcribe(request, requestContextOf(call, fields.genkey));
   const answer = collectTranscript(located(events, recording)).then(({ text, notes }) =>
     JSON.stringify({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }),
   );

@@ -213,13 +213,13 @@ test('the end of the server aborts the work of streams without a reader', async 
 test('exchange watch: reports the end of the response, not of the generation', async () => {
   const told: string[] = [];
   const over = latch();
-  const watchExchange = () => ({
+  const observeRequest = () => ({
     ended: (how: string) => {
       told.push(how);
       over.open();
     },
   });
-  const { server, source, calls } = await world({ watchExchange });
+  const { server, source, calls } = await world({ observeRequest });
   const one = wire(server).send(post);
   source.push(frame('a'));
   await one.until('data: a');
@@ -241,7 +241,7 @@ test('a name of the client: the work goes on even if the client is gone before t
     (row): Endpoint => ({ ...row, access: 'guarded', rateLimited: false, handle: (call) => row.handle(call, {}) }),
   );
   const gone = latch();
-  const server = await serve([work, ...native], { streams, watchExchange: () => ({ ended: () => gone.open() }) });
+  const server = await serve([work, ...native], { streams, observeRequest: () => ({ ended: () => gone.open() }) });
   const one = wire(server).send(post.replace('resumable: 1', 'resumable: chat-0123456789ab'));
   const call = await begun.promise;
   one.socket.destroy();

@@ -99,7 +99,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   prompt: { send: { prompt: 'Names: Ann' }, asks: request({ prompt: 'Names: Ann' }) },
   temperature: { send: { temperature: '7' }, asks: request({ temperature: 1 }) },
   suppress_non_speech: { send: { suppress_non_speech: 'true' }, asks: request({ suppressNonSpeech: true }) },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   langcode: { beside: { language: 'en' }, send: { langcode: 'de' }, asks: request({ language: 'de' }) },
   language: { send: { language: 'French' }, asks: request({ language: 'fr' }), refuses: [{ language: 'klingon' }] },
 };

@@ -14,7 +14,7 @@ import {
 } from '../embedding.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { nanoseconds } from './encode.ts';
 import { jsonReply, ollamaRow, refusal, withBody } from './errors.ts';
 import { embedFields, oldEmbedFields } from './fields.ts';
@@ -41,7 +41,7 @@ async function embed(body: JsonObject, call: Call, context: EmbeddingsContext): 
   const model = asked || service.name;
   const request = { inputs: input, truncate: fields.truncate };
   call.watch?.decoded?.(request);
-  const embedded = input.length === 0 ? nothing : await service.embed(request, ticketFor(call, fields.genkey));
+  const embedded = input.length === 0 ? nothing : await service.embed(request, requestContextOf(call, fields.genkey));
   const dimensions = input.length === 0 ? undefined : fields.dimensions || undefined;
   const vectors = await listText(shaped(oneEach(embedded), { dimensions }), (one) => vectorText(one), call.signal);
   const { loadMs } = embedded;
@@ -70,7 +70,7 @@ async function embedOne(body: JsonObject, call: Call, context: EmbeddingsContext
   if (prompt === '') return jsonReply({ embedding: [] }, headers);
   const request = { inputs: [prompt], truncate: true };
   call.watch?.decoded?.(request);
-  const embedded = await service.embed(request, ticketFor(call, genkey));
+  const embedded = await service.embed(request, requestContextOf(call, genkey));
   const [vector] = oneEach(embedded);
   const truncated = truncatedHeader(embedded.truncated, 'input');
   return jsonReply({ embedding: Array.from(vector ?? []) }, { ...headers, ...truncated });

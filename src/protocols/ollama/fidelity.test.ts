@@ -69,7 +69,7 @@ const ownOptions: Readonly<Record<string, Proof>> = {
 const flags = ['penalize_newline', 'use_mmap', 'use_mlock', 'low_vram', 'numa', 'f16_kv', 'vocab_only', 'logits_all'];
 
 const shared = (endpoint: EndpointFidelity): Readonly<Record<string, Proof>> => ({
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   stream: { send: { stream: false }, hides: /"done":false/ },
   format: { send: { format: 'json' }, asks: request({ output: { type: 'json' } }) },
   keep_alive: { send: { keep_alive: '5m' }, asks: { kept: 300_000 } },
@@ -220,14 +220,14 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
           refuses: [{ dimensions: -1 }, { dimensions: 'x' }],
         },
         keep_alive: { beside: { input: '' }, send: { keep_alive: '5m' }, asks: { keep: 300_000 } },
-        genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+        genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
       };
     case 'POST /api/embeddings':
       return {
         model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' } },
         prompt: { send: { prompt: 'Other' }, asks: request({ inputs: ['Other'] }), refuses: [{ prompt: 5 }] },
         keep_alive: { beside: { prompt: '' }, send: { keep_alive: '5m' }, asks: { keep: 300_000 } },
-        genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+        genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
       };
     default:
       return {};

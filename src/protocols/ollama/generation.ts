@@ -13,7 +13,7 @@ import { write } from '../access.ts';
 import { type DialectContext, withEngineNotices, withIgnored, withStartNotices } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { chatHeaders } from '../tools.ts';
 import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
 import { chatShape, completionShape, encodeStream, encodeWhole, type ReplyFacts, timestamp } from './encode.ts';
@@ -63,7 +63,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: DialectContex
   const prompt = async (): Promise<string> =>
     completion.type === 'plain' ? completion.request.prompt : renderedPrompt(completion.request, parts);
   if (own._debug_render_only) return renderedOnly(work, await prompt());
-  const ticket = ticketFor(call, own.genkey);
+  const requestContext = requestContextOf(call, own.genkey);
   const context: ReplyFacts['context'] = async ({ reasoning, text }) => {
     const before = await prompt();
     const said = withoutPlaceholders(before, completion) + closedThinking(before, reasoning) + text;
@@ -72,9 +72,9 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: DialectContex
   };
   if (completion.type === 'chat') {
     const noted = await withNotes({ ...work, facts: { ...facts, context } }, completion.request, parts);
-    return reply(parts.chat.reply(completion.request, ticket), noted, parts);
+    return reply(parts.chat.reply(completion.request, requestContext), noted, parts);
   }
-  const events = parts.text.generate(completion.request, ticket);
+  const events = parts.text.generate(completion.request, requestContext);
   return reply(events, completion.returnsContext ? { ...work, facts: { ...facts, context } } : work, parts);
 }
 
@@ -110,7 +110,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: DialectContext): 
   if (chat.conversation.messages.length === 0) return answerLoad(work, parts);
   if (request.own._debug_render_only) return renderedOnly(work, await renderedPrompt(chat, parts));
   const noted = await withNotes(work, chat, parts);
-  return reply(parts.chat.reply(chat, ticketFor(call, request.own.genkey)), noted, parts);
+  return reply(parts.chat.reply(chat, requestContextOf(call, request.own.genkey)), noted, parts);
 }
 
 /** With the headers about what is known of a chat only when it has been read. */

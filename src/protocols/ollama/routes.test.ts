@@ -77,7 +77,7 @@ test('/api/generate: streams by default, with context', async () => {
       `{"model":"m","created_at":"${stamp}","response":"","done":true,"done_reason":"stop","context":${context},${figures}}\n`,
   );
   expect(askedChat[0]?.request.memory).toBe('B ');
-  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', part: 'K' });
+  expect(askedChat[0]?.requestContext).toMatchObject({ genkey: 'K', part: 'K' });
 });
 
 test('/api/generate: one object without stream', async () => {

@@ -1,6 +1,6 @@
 import { asControls, loadedModel, readGenkey, readStop } from '../controls/table.ts';
 import * as f from '../fields.ts';
-import { keepOnDisconnect } from '../ticket.ts';
+import { keepOnDisconnect } from '../request-context.ts';
 import { ttlField } from '../ttl.ts';
 
 export const afterSampling = 'Computed after the samplers: a token without alternatives has 0.';

@@ -9,7 +9,7 @@ import { type DialectContext, mergedEngineNotices, streamReply, withEngineNotice
 import { jsonText } from '../endpoint.ts';
 import { mergedReplies } from '../generate-all.ts';
 import { alignedLogprobs } from '../logprob-alignment.ts';
-import type { CallTicket } from '../ticket.ts';
+import type { CallContext } from '../request-context.ts';
 import { keptAfter } from '../ttl.ts';
 import { type ChunkShape, type Ending, encodeFigures, type newEnvelope } from './encode.ts';
 import { errorBody, locate } from './errors.ts';
@@ -20,7 +20,7 @@ export type ChoiceWriter = (event: Exclude<GenerationEvent, { type: 'error' }>) 
 /** How a request is answered. Chats and completions differ in nothing else. */
 interface AnswerShape extends Pick<ChunkShape, 'includeUsage' | 'timingsPerToken' | 'reportsProgress'> {
   readonly call: Call;
-  readonly ticket: CallTicket;
+  readonly requestContext: CallContext;
   readonly headers: Headers;
   readonly envelope: ReturnType<typeof newEnvelope> & { readonly service_tier?: string };
   readonly stream: boolean;
@@ -41,7 +41,7 @@ const paddedFrame = 2048;
 
 export function answer(events: Replies, shape: AnswerShape, { text, startTimer, now }: DialectContext): Promise<Reply> {
   const replies = events.map((one) => keptAfter(one, shape.ttl, text));
-  const { call, ticket, headers, stream, offersTools, promptField } = shape;
+  const { call, requestContext, headers, stream, offersTools, promptField } = shape;
   const located = (error: unknown): never => {
     throw locate(asAppError(error), promptField);
   };
@@ -58,7 +58,7 @@ export function answer(events: Replies, shape: AnswerShape, { text, startTimer, 
   return streamReply(first, (opened) => encodeStream([opened, ...rest], shape, now), {
     headers,
     filler: commentFrame('keepalive', offersTools ? paddedFrame : 0),
-    ticket,
+    requestContext,
     startTimer,
   }).catch(located);
 }

@@ -154,7 +154,7 @@ test('OpenAI SDK: abort in mid-stream aborts the generation', async () => {
   const { client, asked } = await world(async function* () {
     yield startEvent();
     yield { type: 'text-delta', text: 'Hel' } as const;
-    const signal = asked.at(-1)?.ticket.signal;
+    const signal = asked.at(-1)?.requestContext.signal;
     await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
     stopped.open();
     yield finishEvent({ reason: 'aborted', cause: 'aborted' });
@@ -164,7 +164,7 @@ test('OpenAI SDK: abort in mid-stream aborts the generation', async () => {
     if (chunk.choices[0]?.delta.content === 'Hel') stream.controller.abort();
   }
   await stopped.promise;
-  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+  expect(asked[0]?.requestContext.signal.aborted).toBe(true);
 });
 
 test('OpenAI SDK: abort of a whole reply aborts the generation', async () => {
@@ -173,7 +173,7 @@ test('OpenAI SDK: abort of a whole reply aborts the generation', async () => {
   const { client, asked } = await world(async function* () {
     yield startEvent();
     begun.open();
-    const signal = asked.at(-1)?.ticket.signal;
+    const signal = asked.at(-1)?.requestContext.signal;
     await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
     stopped.open();
     yield finishEvent({ reason: 'aborted', cause: 'aborted' });

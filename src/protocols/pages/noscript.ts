@@ -8,7 +8,7 @@ import { decodeControls, readControls } from '../controls/decode.ts';
 import { type CompletionContext, streamReply } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { clamp } from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
 
 type NoscriptContext = Pick<
@@ -66,16 +66,16 @@ async function answer(call: Call, context: NoscriptContext): Promise<Reply> {
   const marks = form.kind === 'question' ? ['{{[INPUT]}}', '{{[OUTPUT]}}'] : [];
   const texts = context.replacePlaceholders({ prompt: promptOf(form), memory: '', stop: marks });
   const stop = texts.stop.filter((text) => text !== '');
-  const ticket = ticketFor(call, '');
+  const requestContext = requestContextOf(call, '');
   return streamReply(
-    context.text.generate({ ...controls, ...texts, stop }, ticket),
+    context.text.generate({ ...controls, ...texts, stop }, requestContext),
     (events) => growingPage(form, events),
     {
       headers: { ...formPageHeaders, 'x-accel-buffering': 'no' },
       filler: '<!-- -->',
       // A comment, because white space would become part of the text.
       notice: () => '<!-- waiting -->',
-      ticket,
+      requestContext,
       startTimer: context.startTimer,
     },
   );

@@ -2,7 +2,7 @@ import type { AskedLora } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { maxImages } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
 
@@ -58,13 +58,13 @@ export const imageRequestFields = {
   keep_image_gen_on_disconnect: f.honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
 };
 
-type TicketField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args';
+type ContextField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args';
 
 /** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
-export function imageTicket(call: Call, fields: f.Fields<Pick<typeof imageRequestFields, TicketField>>) {
+export function imageRequestContext(call: Call, fields: f.Fields<Pick<typeof imageRequestFields, ContextField>>) {
   const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
-  const ticket = ticketFor(call, fields.genkey);
-  return { kept, ticket: kept ? { ...ticket, signal: new AbortController().signal } : ticket };
+  const requestContext = requestContextOf(call, fields.genkey);
+  return { kept, requestContext: kept ? { ...requestContext, signal: new AbortController().signal } : requestContext };
 }
 
 /** Parameters of other models and programs. */

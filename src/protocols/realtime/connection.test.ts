@@ -271,18 +271,18 @@ describe('realtime: a response', () => {
 
   test('is followed as a request of its own', async () => {
     const seen: string[] = [];
-    const watchExchange: HttpServerOptions['watchExchange'] = ({ family, endpoint, headers }) => ({
+    const observeRequest: HttpServerOptions['observeRequest'] = ({ family, endpoint, headers }) => ({
       decoded: () => void seen.push(`${family} ${endpoint} ${headers['sec-websocket-protocol']}`),
       replied: (status) => void seen.push(String(status)),
       ended: (how) => void seen.push(how),
     });
     const protocols = ['realtime', 'openai-insecure-api-key.secret'];
-    const talk = await connected(saying('Hello.'), { protocols, server: { watchExchange } });
+    const talk = await connected(saying('Hello.'), { protocols, server: { observeRequest } });
     await talk.opened;
     talk.send({ type: 'response.create' });
     await talk.next('response.done');
     expect(seen).toEqual(['200', 'realtime /v1/realtime realtime', 'sent']);
-    expect(talk.asked[0]?.ticket).toMatchObject({ client: 'address 127.0.0.1', part: 'sess_1' });
+    expect(talk.asked[0]?.requestContext).toMatchObject({ client: 'address 127.0.0.1', part: 'sess_1' });
   });
 });
 
@@ -370,7 +370,7 @@ describe('realtime: the connection', () => {
     await talk.opened;
     talk.send({ type: 'response.create' });
     await talk.next('response.done');
-    expect(talk.asked[0]?.ticket.sender).toEqual({ key });
+    expect(talk.asked[0]?.requestContext.sender).toEqual({ key });
   });
 
   test('a key that is over its rate: its response fails', async () => {
@@ -454,24 +454,24 @@ describe('realtime: the connection', () => {
 
   test('a recording is followed as a request of its own', async () => {
     const seen: string[] = [];
-    const watchExchange: HttpServerOptions['watchExchange'] = () => ({
+    const observeRequest: HttpServerOptions['observeRequest'] = () => ({
       authorized: () => void seen.push('authorized'),
       replied: (status) => void seen.push(String(status)),
       ended: (how) => void seen.push(how),
     });
-    const talk = await connected(saying('Yes.'), { server: { watchExchange } });
+    const talk = await connected(saying('Yes.'), { server: { observeRequest } });
     await talk.opened;
     talk.send(byHand);
     commit(talk);
     await talk.next(completed);
     expect(seen).toEqual(['authorized', '200', 'sent']);
-    expect(talk.ears.asked[0]?.ticket).toMatchObject({ requestId: expect.stringMatching(/^req_/) });
+    expect(talk.ears.asked[0]?.requestContext).toMatchObject({ requestId: expect.stringMatching(/^req_/) });
   });
 
   test('a response that is cancelled while it is spoken: releases the model, and is not a failure', async () => {
     const errors: unknown[] = [];
     const over: string[] = [];
-    const watchExchange = () => ({
+    const observeRequest = () => ({
       errored: (error: unknown) => void errors.push(error),
       ended: (how: string) => void over.push(how),
     });
@@ -489,7 +489,7 @@ describe('realtime: the connection', () => {
       finishEvent({ reason: 'tool-calls' }),
     ];
     const services = { speech: { ...speech, speak: endless } };
-    const talk = await connected(calling, { services, server: { watchExchange } });
+    const talk = await connected(calling, { services, server: { observeRequest } });
     await talk.opened;
     talk.send({ type: 'response.create' });
     await talk.next('response.output_audio.delta');
@@ -505,7 +505,7 @@ describe('realtime: the connection', () => {
     const talk = await connected(async function* () {
       yield startEvent();
       yield { type: 'text-delta', text: 'Once upon a time. And' };
-      await new Promise((resolve) => talk.asked[0]?.ticket.signal.addEventListener('abort', resolve));
+      await new Promise((resolve) => talk.asked[0]?.requestContext.signal.addEventListener('abort', resolve));
       yield finishEvent({ reason: 'aborted', cause: 'aborted' });
     });
     await talk.opened;
@@ -514,7 +514,7 @@ describe('realtime: the connection', () => {
     expect(talk.used()).toBe(1);
     talk.client.terminate();
     await expect.poll(() => talk.used()).toBe(0);
-    expect(talk.asked[0]?.ticket.signal.aborted).toBe(true);
+    expect(talk.asked[0]?.requestContext.signal.aborted).toBe(true);
   });
 
   test('more than a hundred connections: are closed with 1013', async () => {

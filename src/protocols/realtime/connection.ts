@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { asAppError } from '../../core/errors.ts';
-import type { Ticket } from '../../core/ticket.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { LiveSocket, SocketCall, SocketWork, WorkOptions } from '../../http/web-socket.ts';
 import type { DialectModel } from '../dialect.ts';
 import { transcriptionOf } from '../recording.ts';
-import { clientOf } from '../ticket.ts';
+import { clientOf } from '../request-context.ts';
 import { decodeEvent, type Envelope, readEnvelope } from './decode.ts';
 import { encodeEvent, type ProtocolVersion, type ServerEvent } from './encode.ts';
 import { initialSettings, type SessionSettings } from './fields.ts';
@@ -108,7 +108,7 @@ function engines(call: SocketCall, socket: LiveSocket, deps: RealtimeContext, se
       throw error;
     }
   };
-  const ticketOf = ({ id, watch, key }: SocketWork, signal: AbortSignal): Ticket => ({
+  const requestContextOf = ({ id, watch, key }: SocketWork, signal: AbortSignal): RequestContext => ({
     genkey: '',
     client: clientOf({ remoteAddress: call.remoteAddress, ...(key && { key }) }),
     part: sessionId,
@@ -140,7 +140,7 @@ function engines(call: SocketCall, socket: LiveSocket, deps: RealtimeContext, se
       };
       let transcript = '';
       let seconds = 0;
-      for await (const event of service.transcribe(request, ticketOf(work, signal))) {
+      for await (const event of service.transcribe(request, requestContextOf(work, signal))) {
         if (event.type === 'segment') {
           const delta = transcript === '' ? event.segment.text.trimStart() : event.segment.text;
           transcript += delta;
@@ -194,7 +194,10 @@ function engines(call: SocketCall, socket: LiveSocket, deps: RealtimeContext, se
     try {
       watch?.modelSelected?.(context.modelName());
       const room = () => socket.written();
-      await respond({ ...job, signal }, { context, work, ticket: ticketOf(work, signal), splitSentences, room });
+      await respond(
+        { ...job, signal },
+        { context, work, requestContext: requestContextOf(work, signal), splitSentences, room },
+      );
     } finally {
       release();
     }

@@ -5,9 +5,9 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { Channel } from '../../core/channel.ts';
 import { type AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { SpeechService } from '../../core/speech.ts';
 import { Latch } from '../../core/synchronization.ts';
-import type { Ticket } from '../../core/ticket.ts';
 import type { SocketWork } from '../../http/web-socket.ts';
 import { limitTokens, readControls } from '../controls/decode.ts';
 import { type DialectModel, dialectControls, reasoningControl } from '../dialect.ts';
@@ -22,7 +22,7 @@ import type { ResponseJob } from './session.ts';
 interface RespondDeps {
   readonly context: DialectModel;
   readonly work: SocketWork;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
   readonly splitSentences: SplitSentences;
   /** Resolves when the client has read enough: audio is made no faster than it is read. */
   readonly room: () => Promise<void>;
@@ -66,10 +66,10 @@ type Attempt = ResponseEnd | { readonly type: 'too-long'; readonly error: AppErr
 async function answer(
   request: ChatRequest,
   { settings, writer, signal }: ResponseJob,
-  { context, ticket, splitSentences, room }: RespondDeps,
+  { context, requestContext, splitSentences, room }: RespondDeps,
   speech: SpeechService | undefined,
 ): Promise<Attempt> {
-  const speaker = speech ? new Speaker({ speech, ticket, settings, room, writer }) : undefined;
+  const speaker = speech ? new Speaker({ speech, requestContext, settings, room, writer }) : undefined;
   const sentences = new SentenceStream(splitSentences);
   const speak = (complete: readonly string[]): void => {
     for (const sentence of complete) speaker?.push(sentence);
@@ -107,7 +107,7 @@ async function answer(
     }
   };
   try {
-    for await (const event of context.chat.reply(request, ticket)) {
+    for await (const event of context.chat.reply(request, requestContext)) {
       if (signal.aborted) break;
       await read(event);
     }
@@ -148,7 +148,7 @@ function chatRequest(settings: ResponseSettings, messages: readonly Message[], c
   };
 }
 
-interface SpeakerDeps extends Pick<RespondDeps, 'ticket' | 'room'>, Pick<ResponseJob, 'settings' | 'writer'> {
+interface SpeakerDeps extends Pick<RespondDeps, 'requestContext' | 'room'>, Pick<ResponseJob, 'settings' | 'writer'> {
   readonly speech: SpeechService;
 }
 
@@ -207,10 +207,10 @@ class Speaker {
   }
 
   async #speak(text: string, voice: string): Promise<void> {
-    const { speech, settings, writer, ticket, room } = this.deps;
+    const { speech, settings, writer, requestContext, room } = this.deps;
     const style = { language: '', instruction: '', seed: -1, format: 'pcm', streamed: true } as const;
     const encoder = outputEncoder(settings.outputFormat);
-    for await (const event of speech.speak({ text, voice, speed: settings.speed, ...style }, ticket)) {
+    for await (const event of speech.speak({ text, voice, speed: settings.speed, ...style }, requestContext)) {
       if (writer.finished) return;
       if (event.type === 'audio') {
         const bytes = encoder.push(event.bytes);

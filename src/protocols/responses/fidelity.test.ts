@@ -210,7 +210,7 @@ const createProofs: Readonly<Record<string, Proof>> = {
     asks: request({ hosted: { marks: 'keep' } }),
     refuses: [{ collections: 'papers' }, { collections: [1] }],
   },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   ttl: { send: { ttl: 300 }, asks: { keep: 300_000 }, refuses: [{ ttl: -1 }, { ttl: '5m' }] },
   '(native sampling fields)': {
     send: { min_p: 0.37, rep_pen: 1.37, seed: 3 },

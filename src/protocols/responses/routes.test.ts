@@ -157,10 +157,10 @@ describe('create', () => {
     expect(asked[0]?.request.conversation.messages).toHaveLength(2);
   });
 
-  test('the ticket has genkey and client', async () => {
+  test('the request context has genkey and client', async () => {
     const { ask, asked } = world(hello);
     await ask('POST', '/v1/responses', { input: 'Hi', genkey: 'mine' });
-    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', part: 'mine' });
+    expect(asked[0]?.requestContext).toMatchObject({ genkey: 'mine', part: 'mine' });
   });
 
   test('store: false stores nothing', async () => {
@@ -338,7 +338,7 @@ describe('background responses', () => {
     await begun.promise;
     const replayed = streamOf(await ask('GET', `/v1/responses/${id}?stream=true`));
     await ask('DELETE', `/v1/responses/${id}`);
-    expect(asked[0]?.ticket.signal.aborted).toBe(true);
+    expect(asked[0]?.requestContext.signal.aborted).toBe(true);
     end.open();
     expect(await replayed).toContain('event: response.failed');
     expect(store.size).toBe(0);
@@ -359,7 +359,7 @@ describe('background responses', () => {
     const { ask, asked } = world(hello, { store: new ResponseStore({ responses: 1, bytes: 100 }) });
     const reply = await ask('POST', '/v1/responses', { input: 'Hi', background: true });
     expect(bodyOf(reply)).toMatchObject({ error: { param: 'background', code: 'unsupported_parameter' } });
-    expect(asked[0]?.ticket.signal.aborted).toBe(true);
+    expect(asked[0]?.requestContext.signal.aborted).toBe(true);
   });
 
   test('continue after a disconnect', async () => {
@@ -367,7 +367,7 @@ describe('background responses', () => {
     const { ask, asked } = world(hello);
     await ask('POST', '/v1/responses', { input: 'Hi', background: true }, { signal: leaving.signal });
     leaving.abort();
-    expect(asked[0]?.ticket.signal.aborted).toBe(false);
+    expect(asked[0]?.requestContext.signal.aborted).toBe(false);
   });
 });
 

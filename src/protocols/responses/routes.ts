@@ -22,7 +22,7 @@ import { readFields, wrong } from '../fields.ts';
 import { listObject, pageBetween } from '../list-pages.ts';
 import { uncountedHeaders } from '../media.ts';
 import { decodeWithFiles } from '../read-body.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { chatHeaders } from '../tools.ts';
 import { keptAfter } from '../ttl.ts';
 import type { ResponseState } from './background.ts';
@@ -93,18 +93,18 @@ async function create(call: Call, deps: ClientDeps): Promise<Reply> {
     ...(droppedMessages > 0 && { 'x-parley-dropped-messages': String(droppedMessages) }),
   };
   const session = newSession(decoded, call, deps);
-  const ticket = ticketFor(call, decoded.genkey);
+  const requestContext = requestContextOf(call, decoded.genkey);
   const withTtl = <Event>(own: AsyncIterable<Event>) => keptAfter(own, decoded.ttl, deps.text);
   if (decoded.response.background) {
-    const begin = (signal: AbortSignal) => withTtl(chat.reply(request, { ...ticket, signal }));
+    const begin = (signal: AbortSignal) => withTtl(chat.reply(request, { ...requestContext, signal }));
     return json(deps.background.start({ ...decoded, store: deps.store, session, begin }), 200, headers);
   }
-  const events = withTtl(chat.reply(request, ticket));
+  const events = withTtl(chat.reply(request, requestContext));
   if (decoded.stream) {
-    const waits = (): boolean => ticket.queueStatus() !== undefined;
+    const waits = (): boolean => requestContext.queueStatus() !== undefined;
     return streamReply(events, (opened) => encodeStream(opened, session, { startTimer, waits }), {
       headers,
-      ticket,
+      requestContext,
       startTimer,
     });
   }
@@ -135,7 +135,7 @@ async function compactConversation(call: Call, deps: DecodeDeps): Promise<Reply>
   const { response, context, input, genkey } = decoded;
   const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
   call.watch?.decoded?.(request);
-  const { compaction } = await fold(deps.chat.reply(request, ticketFor(call, genkey)));
+  const { compaction } = await fold(deps.chat.reply(request, requestContextOf(call, genkey)));
   // Only a client that is gone gets none.
   const summary = compaction?.summary ?? null;
   const item = {
@@ -156,7 +156,7 @@ async function compactConversation(call: Call, deps: DecodeDeps): Promise<Reply>
 async function countTokens(call: Call, deps: DecodeDeps): Promise<Reply> {
   const { request, notices } = await decoding(await requestBody(call, deps), call, deps);
   refuseWithoutModel(deps.text.state());
-  const inputTokens = await deps.chat.countTokens(request, call.signal, ticketFor(call, ''));
+  const inputTokens = await deps.chat.countTokens(request, call.signal, requestContextOf(call, ''));
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }

@@ -317,7 +317,7 @@ describe('disconnected clients', () => {
     const { draw, fake } = world();
     await draw({ prompt: 'a' }, { signal: gone.signal });
     gone.abort();
-    expect(fake.asked[0]?.ticket.signal.aborted).toBe(true);
+    expect(fake.asked[0]?.requestContext.signal.aborted).toBe(true);
   });
 
   test.each([[{ kcpp_extra_args: { keep_image_gen_on_disconnect: true } }], [{ keep_image_gen_on_disconnect: true }]])(
@@ -327,7 +327,7 @@ describe('disconnected clients', () => {
       const { draw, fake } = world();
       await draw({ prompt: 'a', ...sent }, { signal: gone.signal });
       gone.abort();
-      expect(fake.asked[0]?.ticket.signal.aborted).toBe(false);
+      expect(fake.asked[0]?.requestContext.signal.aborted).toBe(false);
     },
   );
 

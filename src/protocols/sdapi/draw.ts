@@ -8,7 +8,7 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, readFields, wrong } from '../fields.ts';
-import { imageTicket } from '../pictures/fields.ts';
+import { imageRequestContext } from '../pictures/fields.ts';
 import { chosenScheduler, type InfotextOptions, modelHash, pictureText } from '../pictures/infotext.ts';
 import { withPngTexts } from '../pictures/picture-facts.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from '../pictures/request.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
 import { fitted, fittedMask } from '../pictures/sent-picture.ts';
-import type { CallTicket } from '../ticket.ts';
+import type { CallContext } from '../request-context.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFields } from './fields.ts';
 import { type LastDrawings, timestamp } from './progress.ts';
@@ -41,8 +41,8 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', context: Dra
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(context.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', context);
-  const { ticket, kept } = imageTicket(call, fields);
-  const answer = answerOf({ body, fields, plan, ticket, owner: ownerOf(call), service }, context);
+  const { requestContext, kept } = imageRequestContext(call, fields);
+  const answer = answerOf({ body, fields, plan, requestContext, owner: ownerOf(call), service }, context);
   const notices = ignoredHeader(drawFields, body);
   if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
@@ -125,17 +125,17 @@ interface Work {
   readonly body: JsonObject;
   readonly fields: DrawFields;
   readonly plan: Plan;
-  readonly ticket: CallTicket;
+  readonly requestContext: CallContext;
   readonly owner: Owner;
   readonly service: ImageService;
 }
 
 async function answerOf(work: Work, context: DrawDeps): Promise<{ readonly reply: object; readonly headers: Headers }> {
-  const { body, fields, plan, service, ticket, owner } = work;
+  const { body, fields, plan, service, requestContext, owner } = work;
   const { facts } = service;
   const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
-  ticket.watch?.decoded?.(request);
-  const events = service.inTurn(ticket, (turn) => eventsOf(turn, work, context.editor));
+  requestContext.watch?.decoded?.(request);
+  const events = service.inTurn(requestContext, (turn) => eventsOf(turn, work, context.editor));
   context.last.begin(owner, fields.genkey);
   const drawn = await enlarged(await collectImages(events, request), work);
   const text = { request, drawn, facts, product: context.product };
@@ -188,13 +188,13 @@ async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
 }
 
 /** A stopped drawing has lost its turn; its finished pictures are enlarged in further turns. */
-async function enlarged(drawn: ImageResult, { plan, service, ticket }: Work): Promise<ImageResult> {
+async function enlarged(drawn: ImageResult, { plan, service, requestContext }: Work): Promise<ImageResult> {
   if (!plan.enlarging) return drawn;
   const { upscaler, size } = plan.enlarging;
   if (!drawn.stopped) return { ...drawn, ...size };
   const pictures = [];
   for (const { png, seed } of drawn.pictures) {
-    pictures.push({ seed, png: await service.upscale({ picture: png, upscaler, ...size }, ticket) });
+    pictures.push({ seed, png: await service.upscale({ picture: png, upscaler, ...size }, requestContext) });
   }
   return { ...drawn, ...size, pictures };
 }

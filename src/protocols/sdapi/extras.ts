@@ -10,7 +10,7 @@ import { parseInfotext } from '../pictures/infotext.ts';
 import { pictureTexts } from '../pictures/picture-facts.ts';
 import { chooseUpscaler, enlargedSize, type ImageContext, imageOf, isTooLarge } from '../pictures/request.ts';
 import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
-import { ticketFor } from '../ticket.ts';
+import { requestContextOf } from '../request-context.ts';
 import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, type UpscaleFields } from './fields.ts';
 
 const maxEntries = 64;
@@ -38,12 +38,14 @@ async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly Se
   const { taskServices, editor } = context;
   const service = imageOf(taskServices);
   const plans = pictures.map((picture) => planOf(fields, picture, service.facts));
-  const ticket = ticketFor(call, fields.genkey);
+  const requestContext = requestContextOf(call, fields.genkey);
   const images: string[] = [];
   for (const { picture, upscaler, size, cut } of plans) {
-    const png = await service.upscale({ picture: picture.bytes, upscaler, ...size }, ticket);
+    const png = await service.upscale({ picture: picture.bytes, upscaler, ...size }, requestContext);
     const isWhole = !cut || (cut.width === size.width && cut.height === size.height);
-    const result = isWhole ? png : await fitted(editor, { bytes: png, field: 'image' }, cut, 'cover', ticket.signal);
+    const result = isWhole
+      ? png
+      : await fitted(editor, { bytes: png, field: 'image' }, cut, 'cover', requestContext.signal);
     images.push(Buffer.from(result).toString('base64'));
   }
   return { html_info: plans.map(describe).join(''), images };
@@ -82,7 +84,7 @@ export async function interrogate(call: Call, context: ChatReader): Promise<Repl
   const asked = { messages: [question(image)], max_tokens: maxCaptionLength, reasoning_effort: 'none' };
   // Without tools, including those of the server.
   const request = { ...(await readChat(asked, context)), toolChoice: { type: 'none' } as const };
-  const caption = wholeSentences((await fold(chat.reply(request, ticketFor(call, genkey)))).text);
+  const caption = wholeSentences((await fold(chat.reply(request, requestContextOf(call, genkey)))).text);
   return json({ caption }, 200, ignoredHeader(interrogateFields, body));
 }
 

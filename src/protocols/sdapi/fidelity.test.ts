@@ -55,8 +55,8 @@ const drawProofs: Record<string, Proof> = {
     asks: asks({ loras: [{ name: 'film.safetensors', weight: 0.5 }] }),
     refuses: [{ lora: 5 }, { lora: [5] }],
   },
-  genkey: { send: { genkey: 'mine' }, asks: { ticket: { genkey: 'mine' } } },
-  force_task_id: { send: { force_task_id: 'task(1)' }, asks: { ticket: { genkey: 'task(1)' } } },
+  genkey: { send: { genkey: 'mine' }, asks: { requestContext: { genkey: 'mine' } } },
+  force_task_id: { send: { force_task_id: 'task(1)' }, asks: { requestContext: { genkey: 'task(1)' } } },
   kcpp_extra_args: {
     send: { kcpp_extra_args: { keep_image_gen_on_disconnect: true } },
     tells: /"keep_image_gen_on_disconnect":true/,
@@ -144,7 +144,7 @@ const upscaleProofs: Record<string, Proof> = {
     tells: /to 40x40/,
   },
   upscaler_1: { send: { upscaler_1: 'None' }, asks: asks({ upscaler: 'None' }), refuses: [{ upscaler_1: 5 }] },
-  genkey: { send: { genkey: 'mine' }, asks: { ticket: { genkey: 'mine' } } },
+  genkey: { send: { genkey: 'mine' }, asks: { requestContext: { genkey: 'mine' } } },
 };
 
 const plans: readonly {
@@ -184,7 +184,7 @@ const plans: readonly {
         },
         refuses: [{ image: 'x' }],
       },
-      genkey: { send: { genkey: 'mine' }, asks: { ticket: { genkey: 'mine' } } },
+      genkey: { send: { genkey: 'mine' }, asks: { requestContext: { genkey: 'mine' } } },
     },
   },
   {

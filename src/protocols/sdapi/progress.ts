@@ -3,7 +3,7 @@ import type { Drawings, ImageProgress } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { Call } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
-import { clientOf } from '../ticket.ts';
+import { clientOf } from '../request-context.ts';
 
 /** The last reply of each genkey, by its owner, and whose drawings were interrupted. */
 export class LastDrawings {

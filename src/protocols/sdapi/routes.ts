@@ -10,7 +10,7 @@ import { readFields, type Table } from '../fields.ts';
 import { modelHash } from '../pictures/infotext.ts';
 import { factsFor, type ImageContext, type ImageServices, isResampler } from '../pictures/request.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
-import { clientOf } from '../ticket.ts';
+import { clientOf } from '../request-context.ts';
 import { draw } from './draw.ts';
 import { sdapiFamily } from './errors.ts';
 import { interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';

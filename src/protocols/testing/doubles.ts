@@ -4,6 +4,7 @@ import type { DocumentLibrary } from '../../core/documents.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { LibrariesOf } from '../../core/owner.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import {
   emptyCacheReport,
   type Performance,
@@ -12,7 +13,6 @@ import {
   type TextService,
   type TextState,
 } from '../../core/text-service.ts';
-import type { Ticket } from '../../core/ticket.ts';
 import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
 import type { ControlLimits } from '../controls/decode.ts';
@@ -86,7 +86,7 @@ export const idlePerformance: Performance = {
 
 export interface AskedText {
   readonly request: GenerationRequest;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 /** A place in a queue that has no other: nobody has to be let in. */
@@ -100,16 +100,16 @@ export const onlyPlace: Omit<Reservation, 'generate'> = {
 /** A text service without a model: every generation plays the script, and each character counts as one token. */
 export function scriptedText(script: Script, own: Partial<TextService> = {}) {
   const asked: AskedText[] = [];
-  const generate = (request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> => {
-    asked.push({ request, ticket });
+  const generate = (request: GenerationRequest, requestContext: RequestContext): AsyncIterable<GenerationEvent> => {
+    asked.push({ request, requestContext });
     return played(script);
   };
   const text: TextService = {
     generate,
-    reserve: (ticket) => ({
-      generate: (request) => generate(request, ticket),
+    reserve: (requestContext) => ({
+      generate: (request) => generate(request, requestContext),
       ...onlyPlace,
-      stopped: ticket.signal,
+      stopped: requestContext.signal,
     }),
     room: () => 0,
     tokenize: async (words, { addSpecial }) => [
@@ -136,19 +136,19 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
 
 export interface AskedChat {
   readonly request: ChatRequest;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 /** A chat service without a model: every reply plays the script. */
 export function scriptedChat(script: Script, own: Partial<ChatService> = {}) {
   const asked: AskedChat[] = [];
-  const reply = (request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent> => {
-    asked.push({ request, ticket });
+  const reply = (request: ChatRequest, requestContext: RequestContext): AsyncIterable<GenerationEvent> => {
+    asked.push({ request, requestContext });
     return played(script);
   };
   const chat: ChatService = {
     reply,
-    replies: (request, ticket, count) => Array.from({ length: count }, () => reply(request, ticket)),
+    replies: (request, requestContext, count) => Array.from({ length: count }, () => reply(request, requestContext)),
     render: async () => ({ by: 'adapter', prompt: '', memory: '', stop: [], warnings: [] }),
     countTokens: async () => 42,
     thinksAnyway: async () => false,
@@ -160,7 +160,7 @@ export function scriptedChat(script: Script, own: Partial<ChatService> = {}) {
 export interface AskedTranscription {
   /** The recording as text, so that it can be compared. */
   readonly request: Omit<TranscriptionRequest, 'recording'> & { readonly recording: string };
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 /** Hears the same in every recording, or fails. */
@@ -168,8 +168,8 @@ export function scriptedTranscription(script: readonly TranscriptionEvent[] | Er
   const asked: AskedTranscription[] = [];
   const transcription: TranscriptionService = {
     name: 'ear',
-    async *transcribe({ recording, ...request }, ticket) {
-      asked.push({ request: { ...request, recording: Buffer.from(recording).toString('latin1') }, ticket });
+    async *transcribe({ recording, ...request }, requestContext) {
+      asked.push({ request: { ...request, recording: Buffer.from(recording).toString('latin1') }, requestContext });
       if (script instanceof Error) throw script;
       yield* script;
     },

@@ -1,9 +1,9 @@
 import type { EmbeddingRequest, EmbeddingService, RankRequest } from '../../core/embedding.ts';
-import type { Ticket } from '../../core/ticket.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { Proof } from './fidelity-proof.ts';
 
 export type AskedEmbedding =
-  | { readonly request: EmbeddingRequest | RankRequest; readonly ticket: Ticket; readonly by: string }
+  | { readonly request: EmbeddingRequest | RankRequest; readonly requestContext: RequestContext; readonly by: string }
   | { readonly keep: number };
 
 /**
@@ -25,8 +25,8 @@ export function scriptedEmbedding(name = 'tiny-embed', own: Partial<EmbeddingSer
     loaded: () => true,
     keepFor: (keep) => asked.push({ keep }),
     expiresAt: () => 1_700_000_600_000,
-    embed: async (request, ticket) => {
-      asked.push({ request, ticket, by: name });
+    embed: async (request, requestContext) => {
+      asked.push({ request, requestContext, by: name });
       const { inputs, pooling = 'mean' } = request;
       const vector = (text: EmbeddingRequest['inputs'][number]) =>
         Float32Array.of(text.length, 0, typeof text === 'string' ? (text.codePointAt(0) ?? 0) : (text[0] ?? 0), 4);
@@ -38,8 +38,8 @@ export function scriptedEmbedding(name = 'tiny-embed', own: Partial<EmbeddingSer
         loadMs: 7,
       };
     },
-    rank: async (request, ticket) => {
-      asked.push({ request, ticket, by: name });
+    rank: async (request, requestContext) => {
+      asked.push({ request, requestContext, by: name });
       const { documents } = request;
       return {
         scores: documents.map(({ length }) => length / 10),
@@ -87,6 +87,6 @@ export const listProofs = (truncate: boolean): Readonly<Record<string, Proof>> =
   },
   truncate: { send: { truncate: !truncate }, asks: request({ truncate: !truncate }), refuses: [{ truncate: 'yes' }] },
   embd_normalize: { send: { embd_normalize: -1 }, tells: /"embedding":\[1,0,120,4\]/ },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   ttl: { send: { ttl: 300 }, asks: { keep: 300_000 }, refuses: [{ ttl: -1 }, { ttl: '5m' }] },
 });

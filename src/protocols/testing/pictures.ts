@@ -14,7 +14,7 @@ import type {
   UpscaleRequest,
 } from '../../core/image.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
-import type { Ticket } from '../../core/ticket.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import { Queue } from '../../queue/queue.ts';
 import type { ImageContext } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';
@@ -81,7 +81,7 @@ export const imageFacts: ImageFacts = {
 
 export interface AskedDrawing {
   readonly request: ImageRequest;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 export interface FakeImage {
@@ -90,7 +90,7 @@ export interface FakeImage {
   readonly queue: Queue;
   readonly drawings: Drawings;
   readonly asked: AskedDrawing[];
-  readonly upscaled: { readonly request: UpscaleRequest; readonly ticket: Ticket }[];
+  readonly upscaled: { readonly request: UpscaleRequest; readonly requestContext: RequestContext }[];
   /** What `progress` tells from now on. */
   progress: ImageProgress | undefined;
   /** How often somebody interrupted it. */
@@ -102,12 +102,12 @@ export interface FakeImage {
 export interface FakeImageOptions {
   readonly facts?: Partial<ImageFacts>;
   /** Played instead of a drawing. */
-  readonly script?: (request: ImageRequest, ticket: Ticket) => AsyncIterable<ImageEvent>;
+  readonly script?: (request: ImageRequest, requestContext: RequestContext) => AsyncIterable<ImageEvent>;
   readonly notes?: readonly string[];
   /** How many are taken in at once. */
   readonly places?: number;
   /** Played instead of a whole graph. */
-  readonly graph?: (request: GraphRequest, ticket: Ticket) => AsyncIterable<GraphEvent>;
+  readonly graph?: (request: GraphRequest, requestContext: RequestContext) => AsyncIterable<GraphEvent>;
   readonly nodes?: ImageService['nodes'];
 }
 
@@ -137,33 +137,33 @@ export function fakeImage({ facts, script, notes = [], places = 100, graph, node
       name: own.name,
       facts: own,
       ...(nodes && { nodes }),
-      inTurn: (ticket, work) => {
+      inTurn: (requestContext, work) => {
         const place = queue.enter({
-          client: ticket.client,
+          client: requestContext.client,
           kind: { name: 'image', cost: 2, initialEstimateSeconds: 20 },
-          rank: ticket.rank,
+          rank: requestContext.rank,
         });
         return (async function* () {
           try {
-            await unlessAborted(place.turn, ticket.signal);
+            await unlessAborted(place.turn, requestContext.signal);
             yield* work({
-              signal: ticket.signal,
-              draw: (request) => fake.image.draw(request, ticket),
-              upscale: (request) => fake.image.upscale(request, ticket),
+              signal: requestContext.signal,
+              draw: (request) => fake.image.draw(request, requestContext),
+              upscale: (request) => fake.image.upscale(request, requestContext),
               runsGraphs: async () => graph !== undefined,
-              graph: (request) => graph?.(request, ticket) ?? noGraph(),
+              graph: (request) => graph?.(request, requestContext) ?? noGraph(),
             });
           } finally {
             place.leave();
           }
         })();
       },
-      draw: (request, ticket) => {
-        fake.asked.push({ request, ticket });
-        return script ? script(request, ticket) : drawSquares(request, notes);
+      draw: (request, requestContext) => {
+        fake.asked.push({ request, requestContext });
+        return script ? script(request, requestContext) : drawSquares(request, notes);
       },
-      upscale: async (request, ticket) => {
-        fake.upscaled.push({ request, ticket });
+      upscale: async (request, requestContext) => {
+        fake.upscaled.push({ request, requestContext });
         return pngOf(request.width, request.height);
       },
     },

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
+import type { RequestContext } from '../../core/request-context.ts';
 import type { SpeechEvent, SpeechRequest, SpeechService, Voice } from '../../core/speech.ts';
-import type { Ticket } from '../../core/ticket.ts';
 
 const voice = (name: string, own: Partial<Voice> = {}): Voice => ({ name, language: 'en', description: '', ...own });
 
@@ -13,7 +13,7 @@ export const testVoices: readonly Voice[] = [
 
 export interface AskedSpeech {
   readonly request: SpeechRequest;
-  readonly ticket: Ticket;
+  readonly requestContext: RequestContext;
 }
 
 export interface SpokenScript {
@@ -43,8 +43,8 @@ export function scriptedSpeech({ notes = [], pieces = ['RIFF', 'sound'], refusal
     name: 'flite',
     maxWords: 50,
     voices: async () => testVoices,
-    speak: (request, ticket) => {
-      asked.push({ request, ticket });
+    speak: (request, requestContext) => {
+      asked.push({ request, requestContext });
       return play();
     },
   };

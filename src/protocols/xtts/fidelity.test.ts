@@ -26,7 +26,7 @@ proveFidelity({
   proofs: {
     ...spoken,
     input: { send: { input: 'Other.' }, asks: asks({ text: 'Other.' }) },
-    genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
+    genkey: { send: { genkey: 'K' }, asks: { requestContext: { genkey: 'K' } } },
     voice: { beside: { speaker_wav: 'awb' }, send: { voice: 'rms' }, asks: asks({ voice: 'rms' }) },
   },
   refusal,

@@ -28,7 +28,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   language: { send: { language: 'de' }, asks: asks({ language: 'de' }) },
   lang_code: { send: { lang_code: 'de' }, asks: asks({ language: 'de' }) },
   seed: { send: { seed: 7 }, asks: asks({ seed: 7 }) },
-  genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
+  genkey: { send: { genkey: 'K' }, asks: { requestContext: { genkey: 'K' } } },
 };
 
 proveFidelity({

@@ -132,11 +132,11 @@ describe('POST /v1/audio/speech', () => {
     });
   });
 
-  test('the ticket has genkey and signal of the call', async () => {
+  test('the request context has genkey and signal of the call', async () => {
     const stop = new AbortController();
     const { at, asked } = world();
     await at('POST', '/v1/audio/speech', { input: 'a', genkey: 'KCPP1' }, { signal: stop.signal });
-    expect(asked[0]?.ticket).toMatchObject({ genkey: 'KCPP1', signal: stop.signal });
+    expect(asked[0]?.requestContext).toMatchObject({ genkey: 'KCPP1', signal: stop.signal });
   });
 });
 

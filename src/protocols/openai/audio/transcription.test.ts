@@ -340,7 +340,7 @@ const common: Readonly<Record<string, Proof>> = {
   prompt: { send: { prompt: 'Names: Ann' }, asks: request({ prompt: 'Names: Ann' }) },
   temperature: { send: { temperature: '0.5' }, asks: request({ temperature: 0.5 }) },
   suppress_non_speech: { send: { suppress_non_speech: true }, asks: request({ suppressNonSpeech: true }) },
-  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  genkey: { send: { genkey: 'K1' }, asks: { requestContext: { genkey: 'K1' } } },
   model: { send: { model: 'whisper-1' }, same: true },
   response_format: {
     send: { response_format: 'srt' },

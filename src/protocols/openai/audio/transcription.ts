@@ -19,7 +19,7 @@ import {
   transcriptionOf,
   transcriptionOptions,
 } from '../../recording.ts';
-import { ticketFor } from '../../ticket.ts';
+import { requestContextOf } from '../../request-context.ts';
 import { audioRows, audioTask, errorBody, unsupportedField } from '../errors.ts';
 import { wholeReply } from '../reply.ts';
 
@@ -89,12 +89,12 @@ async function answer(call: Call, { taskServices, startTimer }: TranscriptionCon
   const recording = await sentRecording(call, fields);
   const words = format === 'verbose_json' && granularities.includes('word');
   const service = transcriptionOf(taskServices);
-  const ticket = ticketFor(call, fields.genkey);
+  const requestContext = requestContextOf(call, fields.genkey);
   const request = { ...transcriptionOptions(fields), recording: recording.bytes, translate, words };
   call.watch?.decoded?.(request);
-  const events = located(service.transcribe(request, ticket), recording);
+  const events = located(service.transcribe(request, requestContext), recording);
   const headers = ignoredHeader(translate ? translationFields : transcriptionFields, body);
-  if (fields.stream) return streamReply(events, encodeTranscription, { headers, ticket, startTimer });
+  if (fields.stream) return streamReply(events, encodeTranscription, { headers, requestContext, startTimer });
   const segments = granularities.length === 0 || granularities.includes('segment');
   const isJson = format === 'json' || format === 'verbose_json';
   const encoded = collectTranscript(events).then((transcript) => {

@@ -5,7 +5,7 @@ import { type DialectContext, withIgnored } from '../../dialect.ts';
 import { ownDocuments } from '../../documents/library.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
-import { eventsFor, textTicket, ticketFor } from '../../ticket.ts';
+import { eventsFor, requestContextOf, textRequestContext } from '../../request-context.ts';
 import { chatHeaders } from '../../tools.ts';
 import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
@@ -33,16 +33,18 @@ async function answerChat(call: Call, context: DialectContext): Promise<Reply> {
   const decoded = await decodeChat(await requestBody(call, context), context, call.signal, ownDocuments(call, context));
   const { request, legacyCalls, stream } = decoded;
   call.watch?.decoded?.(request);
-  const ticket = textTicket(call, decoded);
+  const requestContext = textRequestContext(call, decoded);
   const headers = await chatHeaders(decoded.notices, request, context.chat);
-  const replies = context.chat.replies(request, ticket, decoded.replies).map((reply) => eventsFor(ticket, reply));
+  const replies = context.chat
+    .replies(request, requestContext, decoded.replies)
+    .map((reply) => eventsFor(requestContext, reply));
   const envelope = newEnvelope(stream ? 'chat.completion.chunk' : 'chat.completion', 'chatcmpl-', context);
   return answer(
     replies,
     {
       ...decoded,
       call,
-      ticket,
+      requestContext,
       headers,
       envelope: decoded.serviceTier ? { ...envelope, service_tier: 'default' } : envelope,
       repliesPerPrompt: decoded.replies,
@@ -61,7 +63,7 @@ async function countTokens(call: Call, context: DialectContext): Promise<Reply> 
     call.signal,
     ownDocuments(call, context),
   );
-  const tokens = await context.chat.countTokens(request, call.signal, ticketFor(call, ''));
+  const tokens = await context.chat.countTokens(request, call.signal, requestContextOf(call, ''));
   refuseWithoutModel(context.text.state());
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);

@@ -204,7 +204,7 @@ test('completions: a disconnect removes the request from the queue', async () =>
   const gone = new AbortController();
   const { asked } = await post([start, finish], {}, {}, { signal: gone.signal });
   gone.abort();
-  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+  expect(asked[0]?.requestContext.signal.aborted).toBe(true);
 });
 
 test('completions: x-parley-ignored names fields without effect', async () => {

@@ -6,7 +6,7 @@ import type { Call, Reply } from '../../../http/call.ts';
 import { type CompletionContext, withIgnored } from '../../dialect.ts';
 import { requestBody, withShortPath } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
-import { eventsFor, textTicket } from '../../ticket.ts';
+import { eventsFor, textRequestContext } from '../../request-context.ts';
 import { newEnvelope } from '../encode.ts';
 import { openaiRow } from '../errors.ts';
 import { answer } from '../reply.ts';
@@ -25,20 +25,20 @@ export const completionEndpoints = withShortPath(
 async function answerCompletion(call: Call, context: CompletionContext): Promise<Reply> {
   const decoded = await decodeCompletion(await requestBody(call, context), context);
   const { requests, echoes, replies, candidates, logprobs, stream } = decoded;
-  const ticket = textTicket(call, decoded);
+  const requestContext = textRequestContext(call, decoded);
   const repeated = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, stream), reply)),
   );
   call.watch?.decoded?.(repeated.length === 1 ? repeated[0] : repeated);
   const runs = decoded.countOnly
     ? repeated.map((request) => countOnly(context.text, request))
-    : generateAll(context.text, repeated, ticket).map((run) => eventsFor(ticket, run));
+    : generateAll(context.text, repeated, requestContext).map((run) => eventsFor(requestContext, run));
   return answer(
     runs,
     {
       ...decoded,
       call,
-      ticket,
+      requestContext,
       headers: withIgnored({}, decoded.notices.ignored),
       envelope: newEnvelope('text_completion', 'cmpl-', context),
       repliesPerPrompt: replies,

@@ -113,7 +113,7 @@ describe('POST /v1/images/generations', () => {
     });
     expect(fake.asked[0]).toMatchObject({
       request: { negativePrompt: 'fog', steps: 9, guidance: 3, seed: 7, sampler: 'euler_a' },
-      ticket: { genkey: 'mine' },
+      requestContext: { genkey: 'mine' },
     });
   });
 
@@ -205,7 +205,7 @@ test('previews are made for requests with a genkey, also for edits', async () =>
   const { generate, fake } = world();
   await generate({ prompt: 'a', ...small, genkey: 'mine' });
   await generate({ prompt: 'a', ...small });
-  expect(fake.asked.map(({ request, ticket }) => [ticket.genkey, request.previewEvery])).toEqual([
+  expect(fake.asked.map(({ request, requestContext }) => [requestContext.genkey, request.previewEvery])).toEqual([
     ['mine', 4],
     ['', 0],
   ]);

@@ -7,7 +7,7 @@ import { dataFrame, namedFrame } from '../../../http/sse.ts';
 import { legacyOpen, write } from '../../access.ts';
 import { ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import { withServices, withShortPath } from '../../endpoint.ts';
-import { imageTicket } from '../../pictures/fields.ts';
+import { imageRequestContext } from '../../pictures/fields.ts';
 import {
   collectImages,
   type ImageContext,
@@ -44,14 +44,14 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
   const service = imageOf(context.taskServices);
   const decoded = await decodeImages(call, body, kind, { ...context, facts: service.facts });
   call.watch?.decoded?.(decoded.request);
-  const { ticket } = imageTicket(call, decoded.fields);
-  const events = service.inTurn(ticket, async function* (turn) {
+  const { requestContext } = imageRequestContext(call, decoded.fields);
+  const events = service.inTurn(requestContext, async function* (turn) {
     yield* turn.draw(await decoded.prepared(editor, turn.signal));
   });
   const headers = ignoredHeader(kind.fields, body);
   if (decoded.fields.stream) {
     const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
-    return streamReply(events, encode, { headers, ticket, startTimer });
+    return streamReply(events, encode, { headers, requestContext, startTimer });
   }
   const encoded = collectImages(events, decoded.request).then(async (drawn) => {
     // Clients take the first picture without a check.

@@ -34,7 +34,7 @@ const answerProofs: Readonly<Record<string, Proof>> = {
     asks: asks({ loras: [{ name: 'film.safetensors', weight: 0.5 }] }),
     refuses: [{ lora: 5 }, { lora: [5] }],
   },
-  genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
+  genkey: { send: { genkey: 'K' }, asks: { requestContext: { genkey: 'K' } } },
   kcpp_extra_args: {
     send: { kcpp_extra_args: { keep_image_gen_on_disconnect: true } },
     same: true,

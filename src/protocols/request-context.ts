@@ -4,16 +4,16 @@ import { readOn } from '../core/channel.ts';
 import { knownClient } from '../core/clients.ts';
 import { clientName } from '../core/owner.ts';
 import type { PromptProgress, QueueStatus } from '../core/request.ts';
-import type { Ticket } from '../core/ticket.ts';
+import type { RequestContext } from '../core/request-context.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
 import { mayUseDocuments } from './documents/library.ts';
 import { described, honoured, looseFlag, objectOf, orElse } from './fields.ts';
 import { sentFields } from './sent-fields.ts';
 
-/** The ticket of one call, and its status in the queue. */
-export interface CallTicket extends Ticket {
-  readonly placed: NonNullable<Ticket['placed']>;
+/** The context of one call, and its status in the queue. */
+export interface CallContext extends RequestContext {
+  readonly placed: NonNullable<RequestContext['placed']>;
   /** Undefined unless it is queued. */
   queueStatus(): QueueStatus | undefined;
   /** Undefined unless its prompt is being processed. */
@@ -27,10 +27,10 @@ export const keepOnDisconnect = honoured(
 );
 
 /** `kept`: the generation goes on without its client. That needs a key, by which it can be polled or stopped. */
-export function textTicket(call: Call, options: { readonly genkey: string; readonly kept: boolean }) {
-  const ticket = ticketFor(call, options.genkey);
+export function textRequestContext(call: Call, options: { readonly genkey: string; readonly kept: boolean }) {
+  const requestContext = requestContextOf(call, options.genkey);
   const kept = options.kept && options.genkey !== '';
-  return { ...ticket, kept, signal: kept ? untilCancelled(call.signal) : ticket.signal };
+  return { ...requestContext, kept, signal: kept ? untilCancelled(call.signal) : requestContext.signal };
 }
 
 /** Goes on when the client is gone. */
@@ -47,7 +47,7 @@ export function eventsFor<Event>({ kept }: { readonly kept: boolean }, events: A
   return kept ? readOn(events) : events;
 }
 
-export function ticketFor(call: Call, genkey: string): CallTicket {
+export function requestContextOf(call: Call, genkey: string): CallContext {
   let queueStatus: () => QueueStatus | undefined = () => undefined;
   let promptProgress: () => PromptProgress | undefined = () => undefined;
   return {

@@ -1,11 +1,11 @@
 import type { ClientId } from './clients.ts';
-import type { ExchangeWatch } from './exchange-watch.ts';
 import type { Sender } from './owner.ts';
 import type { PromptProgress, QueueStatus } from './request.ts';
+import type { RequestObserver } from './request-observer.ts';
 import type { SentFields } from './sent-fields.ts';
 
 /** The client side of a request: decides its turn, and who may poll or abort it. */
-export interface Ticket {
+export interface RequestContext {
   readonly genkey: string;
   /** For fairness between clients; not chosen by the client. */
   readonly client: string;
@@ -36,7 +36,7 @@ export interface Ticket {
   /** Whose memories its chats may use. */
   readonly sender?: Sender;
   /** Follows the request that it belongs to. */
-  readonly watch?: ExchangeWatch | undefined;
+  readonly watch?: RequestObserver | undefined;
   /** For backends to which some fields are passed on as they are. */
   readonly sent?: SentFields;
 }

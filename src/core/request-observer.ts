@@ -4,7 +4,7 @@ import type { GenerationRequest } from './request.ts';
 import type { UsageCounts } from './usage.ts';
 
 /** What is known of a request when its head has arrived. */
-export interface ExchangeHead {
+export interface ObservedRequest {
   /** Sent to the client as `x-request-id`. */
   readonly id: string;
   readonly method: string;
@@ -20,7 +20,7 @@ export interface ExchangeHead {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-export type ExchangeEnd =
+export type ResponseEnd =
   /** The whole response was written. */
   | 'sent'
   /** The client disconnected before. */
@@ -35,7 +35,7 @@ export type ExchangeEnd =
  * The work of a request may outlive its response (responses in the background, kept generations): jobs that were `queued` before
  * `ended` report until they `left`.
  */
-export interface ExchangeWatch {
+export interface RequestObserver {
   /** The W3C trace context for requests to other servers that this one causes. */
   readonly traceparent?: string | undefined;
   /**
@@ -77,8 +77,8 @@ export interface ExchangeWatch {
   /** Once for each write. */
   wrote?(piece: string | Uint8Array): void;
   /** The last call of HTTP. The work goes on if the stream can be taken up again (`x-parley-resumable`). */
-  ended?(how: ExchangeEnd): void;
+  ended?(how: ResponseEnd): void;
 }
 
 /** Starts to observe a request; undefined if there is no observer. */
-export type WatchExchange = (head: ExchangeHead) => ExchangeWatch | undefined;
+export type ObserveRequest = (head: ObservedRequest) => RequestObserver | undefined;

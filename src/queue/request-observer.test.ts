@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import type { ExchangeWatch } from '../core/exchange-watch.ts';
 import { fold } from '../core/fold.ts';
+import type { RequestContext } from '../core/request-context.ts';
+import type { RequestObserver } from '../core/request-observer.ts';
 import { plainRequest } from '../core/testing/plain-request.ts';
 import { fixedTextSource, type GenerationSink, type TextSource } from '../core/text-service.ts';
-import type { Ticket } from '../core/ticket.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -13,9 +13,9 @@ import { tasks } from './tasks.ts';
 import { textService } from './text.ts';
 
 /** All calls of a watch, in order. */
-function recordingWatch(): { readonly calls: string[]; readonly watch: ExchangeWatch } {
+function recordingWatch(): { readonly calls: string[]; readonly watch: RequestObserver } {
   const calls: string[] = [];
-  const watch: ExchangeWatch = {
+  const watch: RequestObserver = {
     traceparent: '00-aa-bb-01',
     queued: (kind) => calls.push(`queued ${kind}`),
     dequeued: () => calls.push('turn'),
@@ -32,7 +32,7 @@ function recordingWatch(): { readonly calls: string[]; readonly watch: ExchangeW
 
 const requestQueue = () => new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
 
-function ticketOf(watch: ExchangeWatch, signal = new AbortController().signal): Ticket {
+function requestContextOf(watch: RequestObserver, signal = new AbortController().signal): RequestContext {
   return { genkey: '', client: 'a', signal, requestId: 'req_1', watch };
 }
 
@@ -46,7 +46,7 @@ function text(source: (engine: ReturnType<typeof fakeEngine>) => TextSource = fi
 
 test('watch of a text: reports queue, engine, generation, every event, and finally that it left', async () => {
   const { calls, watch } = recordingWatch();
-  await fold(text().service.generate(plainRequest('Hello', 10), ticketOf(watch)));
+  await fold(text().service.generate(plainRequest('Hello', 10), requestContextOf(watch)));
   expect(calls).toEqual([
     'queued text',
     'turn',
@@ -64,7 +64,7 @@ test('watch of a text: the engine gets the trace context', async () => {
   const { watch } = recordingWatch();
   const { engine, service } = text();
   const sinks: GenerationSink[] = [];
-  const reservation = service.reserve(ticketOf(watch), plainRequest('Hello', 10));
+  const reservation = service.reserve(requestContextOf(watch), plainRequest('Hello', 10));
   const events = reservation.generate(plainRequest('Hello', 10), (_, seed, sink) => {
     sinks.push(sink);
     return engine.generate(plainRequest('Hello', 10), seed, sink);
@@ -80,13 +80,13 @@ test('watch of a text: reports a model that cannot be loaded, and that the job l
     ...fixedTextSource(engine),
     use: () => Promise.reject(new AppError('model-load-failed', { model: 'fake', reason: 'x' })),
   });
-  await fold(text(failing).service.generate(plainRequest('Hello', 10), ticketOf(watch))).catch(() => undefined);
+  await fold(text(failing).service.generate(plainRequest('Hello', 10), requestContextOf(watch))).catch(() => undefined);
   expect(calls).toEqual(['queued text', 'turn', 'engine text fake AppError', 'error 1', 'left']);
 });
 
 test('watch of a text: reports once that it left, also if released twice', () => {
   const { calls, watch } = recordingWatch();
-  const { release } = text().service.reserve(ticketOf(watch), plainRequest('Hello', 10));
+  const { release } = text().service.reserve(requestContextOf(watch), plainRequest('Hello', 10));
   release();
   release();
   expect(calls).toEqual(['queued text', 'left']);
@@ -102,7 +102,7 @@ test('watch of a task: reports queue, engine, begin, end, and finally that it le
   };
   const work = { name: 'speech', cost: 1, initialEstimateSeconds: 1 };
   const queue = requestQueue();
-  await tasks({ requestQueue: queue, work, source }).once(ticketOf(watch), async () => 'ding');
+  await tasks({ requestQueue: queue, work, source }).once(requestContextOf(watch), async () => 'ding');
   expect(calls).toEqual([
     'queued speech',
     'turn',
