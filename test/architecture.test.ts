@@ -324,7 +324,7 @@ describe('engine kinds', () => {
       'config/flags.ts',
       'models/engine-kinds.ts',
       'packs/catalogue.ts',
-      'protocols/native/answers.ts',
+      'protocols/native/responses.ts',
       'protocols/native/routes.ts',
     ]);
   });
@@ -367,8 +367,9 @@ test('startup: does not load what few servers need', () => {
     'models/remote-models.ts',
     'protocols/comfy/prompt.ts',
     'protocols/openapi/document.ts',
+    'protocols/openai/responses.ts',
+    'protocols/response-schemas.ts',
     'protocols/realtime/connection.ts',
-    'server/answers.ts',
     'server/model-library.ts',
     'server/replay-dialects.ts',
   ];

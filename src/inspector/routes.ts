@@ -1,11 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import { type Call, json, type Reply } from '../http/call.ts';
-import { admin } from '../protocols/access.ts';
-import { type AdminAccess, adminReadRow, mayAdminister } from '../protocols/admin/access.ts';
+import { admin, adminRead } from '../protocols/access.ts';
+import { type AdminAccess, mayAdminister } from '../protocols/admin/access.ts';
 import type { DialectContext } from '../protocols/dialect.ts';
-import { bodyOf, type EndpointShape, type ModelEndpoint } from '../protocols/endpoint.ts';
+import { bodyOf, type EndpointShape, endpointRow, type ModelEndpoint } from '../protocols/endpoint.ts';
 import { honoured, readFields, readName } from '../protocols/fields.ts';
+import { inspectorDialect } from './dialect.ts';
 import type { RequestRecord } from './record.ts';
 import { redactor } from './redact.ts';
 import type { ReplayDialect } from './replay.ts';
@@ -21,6 +22,7 @@ interface InspectorOptions<Context> {
 }
 
 const path = '/api/extra/requests';
+const row = endpointRow(adminRead, { method: 'GET', family: inspectorDialect, recorded: false });
 
 const replayFields = {
   as: honoured(readName, 'openai, completions, messages, responses, ollama, native or llamacpp.'),
@@ -51,18 +53,23 @@ export function inspectorEndpoints<Context extends DialectContext>({
   };
   const notFound = ({ method, path: sent }: Call) => new AppError('not-found', { method, path: sent });
   return [
-    adminReadRow(path, 'The last requests that --inspect keeps, the newest first.', async (call) => {
-      allowed(call);
-      const { summaryOf } = await import('./view.ts');
-      // All else of a summary is made by the server.
-      const requests = store.list().map((record) => {
-        const { path: sent, program, ...summary } = summaryOf(record);
-        const redact = redactFor(record);
-        return { ...summary, path: redact(sent), program: redact(program) };
-      });
-      return json({ keeps: store.count, requests });
-    }),
-    adminReadRow(
+    row(
+      path,
+      'The last requests that --inspect keeps, the newest first.',
+      async (call) => {
+        allowed(call);
+        const { summaryOf } = await import('./view.ts');
+        // All else of a summary is made by the server.
+        const requests = store.list().map((record) => {
+          const { path: sent, program, ...summary } = summaryOf(record);
+          const redact = redactFor(record);
+          return { ...summary, path: redact(sent), program: redact(program) };
+        });
+        return json({ keeps: store.count, requests });
+      },
+      { response: 'requests' },
+    ),
+    row(
       path,
       'Forget all requests that --inspect keeps.',
       (call) => {
@@ -70,9 +77,9 @@ export function inspectorEndpoints<Context extends DialectContext>({
         store.clear();
         return json({ success: true });
       },
-      { ...admin, method: 'DELETE' },
+      { ...admin, method: 'DELETE', response: 'success' },
     ),
-    adminReadRow(
+    row(
       `${path}/`,
       `A request that --inspect keeps (${path}/{id}): body, neutral request, prompt, events, response and timings.`,
       async (call) => {
@@ -86,9 +93,9 @@ export function inspectorEndpoints<Context extends DialectContext>({
         });
         return shown({ ...detailOf(record, endpoints()), dialects: shows }, record);
       },
-      { match: 'prefix', below: { '{id}': undefined } },
+      { match: 'prefix', below: { '{id}': { response: 'request' } } },
     ),
-    adminReadRow(
+    row(
       `${path}/`,
       `Shows the same generation in another dialect (${path}/{id}/replay). Nothing is generated again.`,
       async (call, context: Context) => {
@@ -104,7 +111,12 @@ export function inspectorEndpoints<Context extends DialectContext>({
         const { replay } = await import('./replay.ts');
         return shown(await replay(record, dialect, context, call.signal), record);
       },
-      { ...admin, method: 'POST', match: 'prefix', below: { '{id}/replay': replayFields } },
+      {
+        ...admin,
+        method: 'POST',
+        match: 'prefix',
+        below: { '{id}/replay': { fields: replayFields, response: 'replay' } },
+      },
     ),
   ];
 }

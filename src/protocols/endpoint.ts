@@ -2,15 +2,29 @@ import { AppError } from '../core/errors.ts';
 import type { ModelSelection } from '../core/models-view.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
-import type { AccessRule, Call, EndpointInfo, Headers, Reply } from '../http/call.ts';
+import type { AccessRule, Call, EndpointInfo, Family, Headers, Reply } from '../http/call.ts';
 import type { DialectContext } from './dialect.ts';
 import type { Table } from './fields.ts';
+import type { DialectResponses } from './response-schemas.ts';
 import { withoutPassed } from './sent-fields.ts';
 
-/** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
-export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection {
+/** A family of endpoints with the schemas of their responses, which are loaded for the OpenAPI document. */
+export interface Dialect extends Family {
+  /** `engineFeatures`: the names that engine kinds have in the version reply. */
+  readonly responses?: (engineFeatures: readonly string[]) => Promise<DialectResponses>;
+}
+
+/** What the documentation has of a path. */
+interface PathShape {
   /** The table of its body or query. */
-  readonly fields?: Table;
+  readonly fields?: Table | undefined;
+  /** The name of its response in the `responses.ts` of its dialect. */
+  readonly response?: string;
+}
+
+/** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection, PathShape {
+  readonly family: Dialect;
   /** Where a call names its model. Default: `modelInBody`. */
   readonly modelNamed?: ModelNamed;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
@@ -19,8 +33,8 @@ export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelS
   readonly batched?: boolean;
   /** The path that this is another name of. */
   readonly aliasOf?: string;
-  /** With `match: 'prefix'`: the documented paths below it, where `{…}` are parameters, and their field tables. */
-  readonly below?: Readonly<Record<string, Table | undefined>>;
+  /** With `match: 'prefix'`: the documented paths below it, where `{…}` are parameters. */
+  readonly below?: Readonly<Record<string, PathShape>>;
   /** The field tables of the events of a WebSocket at this path, by their types. */
   readonly events?: Readonly<Record<string, Table>>;
   readonly shared?: SharedPath;
@@ -96,22 +110,20 @@ export function endpointRow(rule: AccessRule, shared: SharedShape) {
   };
 }
 
-/** What answers one path below an endpoint, with the parameters of the path; and the table of its body or query. */
-type PathBelow<Context> = readonly [
-  handle: (call: Call, context: Context, ...parameters: string[]) => Reply | Promise<Reply>,
-  fields?: Table,
-];
+/** A path below an endpoint. Its handler gets the parameters of the path. */
+interface PathBelow<Context> extends PathShape {
+  readonly handle: (call: Call, context: Context, ...parameters: string[]) => Reply | Promise<Reply>;
+}
 
 /** A row for the paths below `path`, by their patterns, such as `{id}/files/{file_id}`. All others are not found. */
 export function rowBelow<Context>(
   row: ReturnType<typeof endpointRow>,
   path: string,
   summary: string,
-  paths: Readonly<Record<string, PathBelow<Context>>>,
+  below: Readonly<Record<string, PathBelow<Context>>>,
   own: Partial<EndpointShape> = {},
 ): ModelEndpoint<Context> {
-  const patterns = Object.entries(paths).map(([pattern, [handle]]) => ({ segments: pattern.split('/'), handle }));
-  const below = Object.fromEntries(Object.entries(paths).map(([pattern, [, fields]]) => [pattern, fields]));
+  const patterns = Object.entries(below).map(([pattern, { handle }]) => ({ segments: pattern.split('/'), handle }));
   // The path may have been requested without its beginning `/v1`.
   const starts = [`${path}/`, path.slice(path.lastIndexOf('/')).concat('/')];
   const handle = (call: Call, context: Context) => {
@@ -164,16 +176,25 @@ export function withShortPath<Context>(endpoint: ModelEndpoint<Context>): readon
   return [own ?? endpoint, ...short.map((row) => ({ ...row, match }) as const)];
 }
 
-/** The paths of an endpoint in the notation of OpenAPI, with the tables of their bodies or queries; none for `rest`. */
+/**
+ * The paths of an endpoint in the notation of OpenAPI, with what they are other names of (or themselves); none for `rest`.
+ */
 export function documentedPaths({
   match,
   path,
+  aliasOf = path,
   below,
   fields,
-}: Pick<EndpointShape, 'match' | 'path' | 'below' | 'fields'>) {
+  response,
+}: Pick<EndpointShape, 'match' | 'path' | 'aliasOf' | 'below' | keyof PathShape>) {
   if (match === 'rest') return [];
   const rest = match === 'prefix' && path.endsWith('/') ? '{rest}' : '';
-  return Object.entries(below ?? { [rest]: fields }).map(([end, table]) => ({ path: `${path}${end}`, fields: table }));
+  return Object.entries(below ?? { [rest]: { fields, response } }).map(([end, { fields, response }]) => ({
+    path: `${path}${end}`,
+    original: `${aliasOf}${end}`,
+    fields,
+    response,
+  }));
 }
 
 /** The documentation has the APIs that imitate other products only with `?all=1`. */

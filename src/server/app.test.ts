@@ -11,11 +11,12 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import type { TaskSources } from '../models/engine-kinds.ts';
+import { type Dialect, documentedPaths } from '../protocols/endpoint.ts';
 import { fieldTables } from '../protocols/fidelity/fidelity.ts';
+import type { DialectResponses } from '../protocols/response-schemas.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
-import { dialectAnswers } from './answers.ts';
 import { type App, createApp } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 
@@ -288,22 +289,43 @@ describe('OpenAPI document', () => {
     }
   });
 
-  test('has the answers of every operation, or says that it is always refused; no answer is left over', async () => {
-    const document = await describedBy(await appOf(ready));
-    const declared = new Map(dialectAnswers.flatMap(({ answers }) => Object.entries(answers)));
-    const refused = [...declared].filter(([, { statuses }]) => statuses?.length === 0).map(([operation]) => operation);
-    const operations = operationsOf(document);
-    const unanswered = operations
+  /** Every documented path, with the name of its response and the schemas of its dialect. */
+  const documentedResponses = async (app: App) => {
+    const rows = app.modelEndpoints.filter(({ family }) => family.name !== 'pages');
+    const dialects = new Map<Dialect, DialectResponses | undefined>();
+    for (const { family } of rows) if (!dialects.has(family)) dialects.set(family, await family.responses?.([]));
+    return rows.flatMap((row) =>
+      documentedPaths(row).map(({ path, response = '' }) => {
+        return {
+          operation: `${row.method} ${path}`,
+          family: row.family.name,
+          response,
+          dialect: dialects.get(row.family),
+        };
+      }),
+    );
+  };
+
+  test('has the responses of every operation, or says that it is always refused; no response is left over', async () => {
+    const app = await appOf(ready);
+    const rows = await documentedResponses(app);
+    const isMissing = rows.filter(({ family, response, dialect }) => {
+      return !dialect?.responses[response] || !dialect.errors[family];
+    });
+    expect(isMissing.map(({ operation, response }) => `${operation}: ${response}`)).toEqual([]);
+    const refused = rows.filter(({ response, dialect }) => dialect?.responses[response]?.statuses?.length === 0);
+    const unanswered = operationsOf(await describedBy(app))
       .filter(({ operation }) => !Object.keys(operation.responses as object).some((status) => status.startsWith('2')))
       .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    const aliases = refused.map((operation) => operation.replace(' ', ' /api'));
-    expect(unanswered.filter((operation) => ![...refused, ...aliases].includes(operation))).toEqual([]);
-    const known = new Set(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`));
-    // At a path of two dialects, an answer is named by the header that tells them apart.
-    const plain = [...declared.keys()].map((operation) => operation.replace(/ with [\w-]+$/, ''));
-    expect(plain.filter((operation) => !known.has(operation))).toEqual([]);
-    const families = new Set(dialectAnswers.flatMap(({ errors }) => Object.keys(errors)));
-    expect(document.tags.map(({ name }) => name).filter((name) => !families.has(name))).toEqual([]);
+    expect(unanswered.sort()).toEqual(refused.map(({ operation }) => operation).sort());
+    const declared = new Set(rows.flatMap(({ dialect }) => (dialect ? [dialect.responses] : [])));
+    const unused = [...declared].flatMap((responses) => {
+      const used = new Set(
+        rows.filter(({ dialect }) => dialect?.responses === responses).map(({ response }) => response),
+      );
+      return Object.keys(responses).filter((name) => !used.has(name));
+    });
+    expect(unused).toEqual([]);
   });
 
   test('is consistent: unique names, valid references, and all path parameters', async () => {
@@ -357,12 +379,15 @@ describe('OpenAPI document', () => {
   });
 
   test('has examples for existing operations only, and for every generating one', async () => {
-    const operations = operationsOf(await describedBy(await appOf(ready)));
-    const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    const requestExamples = Object.assign({}, ...dialectAnswers.map(({ examples }) => examples));
-    expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
+    const app = await appOf(ready);
+    const rows = await documentedResponses(app);
+    for (const { dialect } of rows) {
+      const responses = new Set(rows.filter((row) => row.dialect === dialect).map(({ response }) => response));
+      expect(Object.keys(dialect?.examples ?? {}).filter((name) => !responses.has(name))).toEqual([]);
+    }
     for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/v1/audio/speech']) {
-      expect(requestExamples).toHaveProperty([`POST ${path}`]);
+      const row = rows.find(({ operation }) => operation === `POST ${path}`);
+      expect(row?.dialect?.examples).toHaveProperty(row?.response ?? '');
     }
   });
 

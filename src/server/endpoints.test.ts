@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { documentedPaths } from '../protocols/endpoint.ts';
 import { fieldTables } from '../protocols/fidelity/fidelity.ts';
 import { builtApp } from './testing/built-app.ts';
 
@@ -16,13 +17,13 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
       !/\.test\.ts$|\/testing\/|^engines\/(?:remote|program)\/|^agents\/running-server/.test(name),
   );
 
-test('endpoints: a path is named in one file, and in the file with the schemas of its answers', async () => {
+test('endpoints: a path is named in one file', async () => {
   const { endpoints, modelEndpoints } = await builtApp();
   const shared = new Set(modelEndpoints.flatMap((endpoint) => endpoint.shared?.path ?? []));
   const rows = endpoints.filter(({ family, path }) => family.name !== 'pages' && !shared.has(path));
   const paths = new Set(rows.map(({ path }) => path));
   const naming = new Map<string, Set<string>>();
-  for (const file of files.filter((name) => !/[/-]answers\.ts$/.test(name))) {
+  for (const file of files) {
     const text = readFileSync(join(source, file), 'utf8');
     for (const [, path = ''] of text.matchAll(/'(?:(?:GET|POST|PUT|DELETE) )?(\/[^'\s,{]*)/g)) {
       if (paths.has(path)) naming.set(path, (naming.get(path) ?? new Set()).add(file));
@@ -35,8 +36,8 @@ test('endpoints: a path is named in one file, and in the file with the schemas o
 
 test('endpoints: every table that a row has is listed in the field tables', async () => {
   const { modelEndpoints } = await builtApp();
-  const rows = modelEndpoints.filter(({ fields, below = {}, aliasOf }) => {
-    return aliasOf === undefined && [fields, ...Object.values(below)].some((table) => table !== undefined);
+  const rows = modelEndpoints.filter((row) => {
+    return row.aliasOf === undefined && documentedPaths(row).some(({ fields }) => fields !== undefined);
   });
   const headings = fieldTables(modelEndpoints).map(({ endpoint }) => endpoint);
   expect(rows.length).toBeGreaterThan(60);
@@ -48,8 +49,7 @@ test('endpoints: a field table that a handler of the native API reads is on a ro
   const text = native.map((file) => readFileSync(join(source, file), 'utf8')).join('\n');
   const read = [...text.matchAll(/\b(?:readFields|readInput)\((?:call, )?(\w+Fields)\b/g)].map(([, name = '']) => name);
   expect(new Set(read).size).toBeGreaterThan(12);
-  // As `fields`, or next to the handler of a path with parameters.
-  const isOnRow = (name: string) => new RegExp(`(?:fields|'): ${name}\\b|,\\s*${name},?\\s*\\]`).test(text);
+  const isOnRow = (name: string) => new RegExp(`fields: ${name}\\b`).test(text);
   expect(read.filter((name) => !isOnRow(name))).toEqual([]);
 });
 

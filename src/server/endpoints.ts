@@ -9,7 +9,13 @@ import { joinedToolServers, type ToolServers } from '../core/tool-servers.ts';
 import { documentTools } from '../documents/tool-server.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import type { Call } from '../http/call.ts';
-import { installedEngineVersions, kindLabels, taskCounters, taskFeatures } from '../models/engine-kinds.ts';
+import {
+  featureNames,
+  installedEngineVersions,
+  kindLabels,
+  taskCounters,
+  taskFeatures,
+} from '../models/engine-kinds.ts';
 import { modelAlias } from '../models/residence.ts';
 import { type AdminAccess, adminLevel, allowed, mayAdminister } from '../protocols/admin/access.ts';
 import { lanEndpoints } from '../protocols/admin/lan.ts';
@@ -206,11 +212,8 @@ function serverFeatures({ settings, admin, models, tools, clients = {} }: Server
 function aboutEndpoints({ product, endpoints }: Pick<PagesOptions, 'product' | 'endpoints'>) {
   const apiDocument = openapiReplies(async (emulations) => {
     // Few clients read about the API.
-    const [{ openapiDocument }, { dialectAnswers: answers }] = await Promise.all([
-      import('../protocols/openapi/document.ts'),
-      import('./answers.ts'),
-    ]);
-    return openapiDocument({ product, endpoints: documented(endpoints(), emulations), answers });
+    const { openapiDocument } = await import('../protocols/openapi/document.ts');
+    return openapiDocument({ product, endpoints: documented(endpoints(), emulations), engineFeatures: featureNames });
   });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [

@@ -1,8 +1,9 @@
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import { type Call, json } from '../../http/call.ts';
 import { read, write } from '../../protocols/access.ts';
-import { type AdminAccess, adminFamily, mayAdminister } from '../../protocols/admin/access.ts';
+import { type AdminAccess, mayAdminister } from '../../protocols/admin/access.ts';
 import { endpointRow, type PlainEndpoint } from '../../protocols/endpoint.ts';
+import { inspectorDialect } from '../dialect.ts';
 import { redactor } from '../redact.ts';
 import type { Conversation, ConversationReport } from './report.ts';
 import { type PromptSpeed, secondsFor, type Turn } from './turn.ts';
@@ -17,7 +18,7 @@ interface ConversationServices {
 }
 
 const path = '/api/extra/conversations';
-const row = endpointRow(read(), { method: 'GET', family: adminFamily, recorded: false });
+const row = endpointRow(read(), { method: 'GET', family: inspectorDialect, recorded: false });
 
 /** The report on conversations: a key of `--keyfile` sees its own, administrators see all. */
 export function conversationEndpoints({ report, access, hasKeys, secrets }: ConversationServices): PlainEndpoint[] {
@@ -32,6 +33,7 @@ export function conversationEndpoints({ report, access, hasKeys, secrets }: Conv
         const conversations = (report?.list(seenBy(call)) ?? []).map((one) => view(one, report?.speedOf(one.model)));
         return json({ enabled: report !== undefined, conversations: redact(conversations) });
       },
+      { response: 'conversations' },
     ),
     row(
       path,
@@ -40,7 +42,7 @@ export function conversationEndpoints({ report, access, hasKeys, secrets }: Conv
         report?.clear(seenBy(call));
         return json({ success: true });
       },
-      { ...write(), method: 'DELETE' },
+      { ...write(), method: 'DELETE', response: 'success' },
     ),
   ];
 }

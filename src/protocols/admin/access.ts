@@ -1,16 +1,17 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { isSameSecret } from '../../http/guard.ts';
 import { admin, adminRead } from '../access.ts';
-import { bodyOf, type EndpointShape, endpointRow } from '../endpoint.ts';
+import { bodyOf, type Dialect, type EndpointShape, endpointRow } from '../endpoint.ts';
 import { aside, type Fields, readFields, type Table, withSchema } from '../fields.ts';
 
 /** Refusals are replies with status 200; this is for all other errors. */
-export const adminFamily: Family = {
+export const adminFamily: Dialect = {
   name: 'admin',
   title: 'Administration',
+  responses: () => import('./responses.ts'),
   errorReply: (error) =>
     json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
@@ -63,8 +64,10 @@ export function allowed<Value>(value: Value | undefined, access: AdminAccess, ca
 /** Builds the rows of endpoints about a service that is loaded for administrators only. */
 export function administered<Service>(access: AdminAccess, load: (() => Service | Promise<Service>) | undefined) {
   return {
-    show: (path: string, summary: string, answer: (service: Service, call: Call) => unknown) =>
-      adminReadRow(path, summary, async (call: Call) => json(await answer(await allowed(load, access, call)(), call))),
+    show: (path: string, summary: string, response: string, answer: (service: Service, call: Call) => unknown) =>
+      adminReadRow(path, summary, async (call: Call) => json(await answer(await allowed(load, access, call)(), call)), {
+        response,
+      }),
     /** The fields are those of the body. What the change returns is answered beside its success, and what it throws is a sentence. */
     change: <const Declared extends Table, Context>(
       path: string,
@@ -81,7 +84,7 @@ export function administered<Service>(access: AdminAccess, load: (() => Service 
           const sent = readFields(fields, await bodyOf(call));
           return changeReply(async () => change(service, sent, context));
         },
-        { fields, ...own },
+        { fields, response: 'change', ...own },
       ),
   };
 }

@@ -27,15 +27,24 @@ export function lanEndpoints(lan: LanService | undefined): PlainEndpoint[] {
       '/lan/authority.crt',
       'The certificate of the authority of --lan, which phones and computers can be told to trust.',
       () => file(lan?.authority(), 'application/x-x509-ca-cert', 'parley.crt'),
+      { response: 'certificate' },
     ),
-    row('/lan/parley.mobileconfig', 'The same certificate as a profile for iPhone, iPad and Mac.', () =>
-      file(lan?.profile(), 'application/x-apple-aspen-config', 'parley.mobileconfig'),
+    row(
+      '/lan/parley.mobileconfig',
+      'The same certificate as a profile for iPhone, iPad and Mac.',
+      () => file(lan?.profile(), 'application/x-apple-aspen-config', 'parley.mobileconfig'),
+      { response: 'profile' },
     ),
-    row(lanPath, 'With --lan: the addresses and names of the server in the local network.', () => {
-      const facts: Partial<LanFacts> = lan?.facts() ?? {};
-      const { isPublic = false, addresses = [], unnamed = [], names = [], port = null, fingerprint = null } = facts;
-      const body = { enabled: lan !== undefined, public: isPublic, addresses, unnamed, names, port, fingerprint };
-      return json(body, 200, { 'cache-control': 'no-store' });
-    }),
+    row(
+      lanPath,
+      'With --lan: the addresses and names of the server in the local network.',
+      () => {
+        const facts: Partial<LanFacts> = lan?.facts() ?? {};
+        const { isPublic = false, addresses = [], unnamed = [], names = [], port = null, fingerprint = null } = facts;
+        const body = { enabled: lan !== undefined, public: isPublic, addresses, unnamed, names, port, fingerprint };
+        return json(body, 200, { 'cache-control': 'no-store' });
+      },
+      { response: 'lan' },
+    ),
   ];
 }

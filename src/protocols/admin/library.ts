@@ -26,19 +26,24 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
   const failed = (failure: string, error: unknown) =>
     json({ success: false, error: `${failure}: ${(error as Error).message}.` }, 502);
   return [
-    adminReadRow('/api/admin/search', 'Models on the hub by words, in pages.', async (call) => {
-      const { search } = await allowed(library, access, call)();
-      const { query } = call;
-      const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
-      const cursor = query.get('cursor') ?? undefined;
-      try {
-        const options = { words: query.get('q') ?? '', order, count: searchCount, cursor };
-        const { models, next = null } = await search(options, call.signal);
-        return json({ models, next });
-      } catch (error) {
-        return failed('The hub could not be searched', error);
-      }
-    }),
+    adminReadRow(
+      '/api/admin/search',
+      'Models on the hub by words, in pages.',
+      async (call) => {
+        const { search } = await allowed(library, access, call)();
+        const { query } = call;
+        const order = hubOrders.find((one) => one === query.get('sort')) ?? 'downloads';
+        const cursor = query.get('cursor') ?? undefined;
+        try {
+          const options = { words: query.get('q') ?? '', order, count: searchCount, cursor };
+          const { models, next = null } = await search(options, call.signal);
+          return json({ models, next });
+        } catch (error) {
+          return failed('The hub could not be searched', error);
+        }
+      },
+      { response: 'search' },
+    ),
     adminReadRow(
       '/api/admin/search/files',
       'The files of a model on the hub: whether they fit here, and which one is downloaded by default.',
@@ -55,10 +60,12 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
           (error: unknown) => failed('The files cannot be listed', error),
         );
       },
+      { response: 'searchFiles' },
     ),
     administered(access, library && recommended).show(
       '/api/admin/recommended',
       'Models that are recommended for this computer.',
+      'recommended',
       snakeCase,
     ),
   ];
@@ -91,6 +98,7 @@ export function downloadEndpoints({ access, library }: LibraryServices<'download
     show(
       '/api/admin/downloads',
       'The downloads of models: those of now, and the unfinished ones.',
+      'downloads',
       async (downloads) => ({ downloads: snakeCase(await downloads.list()) }),
     ),
     change(
@@ -102,7 +110,7 @@ export function downloadEndpoints({ access, library }: LibraryServices<'download
         if (model === undefined) throw new Error(notAModel);
         return { model };
       },
-      noModel,
+      { ...noModel, response: 'download' },
     ),
     ending('/api/admin/downloads/stop', 'Stop a download. What was downloaded is kept.', 'stop'),
     ending(

@@ -19,7 +19,7 @@ const loadSettingsFields = {
 export function loadSettingsEndpoints(access: AdminAccess, load: ModelSwap['load'] | undefined): PlainEndpoint[] {
   const { show } = administered(access, load && (() => load));
   return [
-    show(path, 'How the text model is loaded: its settings, and what is in use now.', (own) =>
+    show(path, 'How the text model is loaded: its settings, and what is in use now.', 'loadSettings', (own) =>
       statusBody(own.status()),
     ),
     adminRow(
@@ -33,7 +33,7 @@ export function loadSettingsEndpoints(access: AdminAccess, load: ModelSwap['load
           if (error !== undefined) throw new Error(error);
         });
       },
-      { fields: loadSettingsFields },
+      { fields: loadSettingsFields, response: 'change' },
     ),
     adminRow(
       '/api/admin/save_config',
@@ -46,6 +46,7 @@ export function loadSettingsEndpoints(access: AdminAccess, load: ModelSwap['load
           }),
         }));
       },
+      { response: 'saveConfig' },
     ),
   ];
 }

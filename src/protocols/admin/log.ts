@@ -24,6 +24,7 @@ export function logEndpoints({ access, log, redact }: LogServices): PlainEndpoin
     show(
       '/api/admin/log',
       'The last lines of the console, without passwords and keys; `?after=NUMBER` for those after a line.',
+      'log',
       (lines, { query }) => {
         const after = Number(query.get('after') ?? 0);
         const found = lines.after(Number.isFinite(after) ? after : 0);

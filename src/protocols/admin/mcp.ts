@@ -37,7 +37,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
           admin: { enabled: editor !== undefined, allowed: editorFor(call) !== undefined },
           file: editorFor(call)?.file ?? null,
         }),
-      { ...read('tools'), method: 'GET' },
+      { ...read('tools'), method: 'GET', response: 'toolServers' },
     ),
     adminRow(
       '/api/admin/mcp/add',
@@ -51,7 +51,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
           await add(name, entry);
         });
       },
-      { fields: addFields },
+      { fields: addFields, response: 'change' },
     ),
     adminRow(
       '/api/admin/mcp/remove',
@@ -60,7 +60,7 @@ export function mcpAdminEndpoints({ access, tools, editor }: McpAdminServices): 
         const { name } = await bodyOf(call);
         return edit(call, ({ remove }) => remove(String(name)));
       },
-      { fields: removeFields },
+      { fields: removeFields, response: 'change' },
     ),
   ];
 }

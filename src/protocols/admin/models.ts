@@ -53,7 +53,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
           last_failure: models?.swap?.failure?.() ?? null,
           advice: (mayAdminister(access, call) && models?.swap?.advice?.()) || null,
         }),
-      read(),
+      { ...read(), response: 'models' },
     ),
     adminReadRow(
       '/api/admin/engine_output',
@@ -63,6 +63,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         const held = (services.memory?.list() ?? []).find(({ name, output }) => output && equalName(name, asked));
         return json({ lines: (mayAdminister(access, call) && held?.output?.()) || [] });
       },
+      { response: 'engineOutput' },
     ),
     adminReadRow(
       '/api/admin/models',
@@ -71,6 +72,7 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
         const found = mayAdminister(access, call) ? await (await library?.())?.list() : undefined;
         return json({ models: (found ?? []).map(libraryEntry) });
       },
+      { response: 'modelFiles' },
     ),
     ...hubEndpoints(services),
     ownerEndpoint(owner),

@@ -36,6 +36,7 @@ export function ownerEndpoint(owner: OwnerAccess) {
       const token = owner.type === 'page' && isHere ? owner.token : null;
       return json({ token }, 200, { 'cache-control': 'no-store' });
     },
+    { response: 'owner' },
   );
 }
 

@@ -19,9 +19,14 @@ export function packEndpoints({ access, packs }: PackServices): PlainEndpoint[] 
       if (!(await own[action](name))) throw new Error(`There is no pack ${name} for this system.`);
     });
   return [
-    show('/api/admin/packs', 'The optional engines: what each brings, and which are installed.', async (own) => ({
-      packs: snakeCase(await own.list()),
-    })),
+    show(
+      '/api/admin/packs',
+      'The optional engines: what each brings, and which are installed.',
+      'packs',
+      async (own) => ({
+        packs: snakeCase(await own.list()),
+      }),
+    ),
     changing('/api/admin/packs/add', 'Download and install a pack; GET /api/admin/packs shows its progress.', 'add'),
     changing('/api/admin/packs/remove', 'Delete a pack, or end its installation.', 'remove'),
   ];

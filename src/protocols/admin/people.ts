@@ -132,10 +132,10 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         if (!(await end(await managed(call), id))) throw new AppError('not-stored', { what, id });
         return json({ success: true });
       },
-      { method: 'DELETE', match: 'prefix', below: { '{id}': undefined } },
+      { method: 'DELETE', match: 'prefix', below: { '{id}': { response: 'change' } } },
     );
   return [
-    show('/api/admin/invitations', 'The invitations that can still be used.', async (own) => ({
+    show('/api/admin/invitations', 'The invitations that can still be used.', 'invitations', async (own) => ({
       invitations: (await own.invitations()).map(invitationBody),
     })),
     adminRow(
@@ -153,7 +153,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         });
         return json(linkBody(issued));
       },
-      { fields: inviteFields, ...noModel },
+      { fields: inviteFields, response: 'invite', ...noModel },
     ),
     ending('/api/admin/invitations/', 'Withdraw an invitation.', 'invitation', (own, id) => own.withdraw(id)),
     ownRow(
@@ -173,7 +173,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         });
         return json(linkBody(issued));
       },
-      { fields: ownFields, ...noModel },
+      { fields: ownFields, response: 'invite', ...noModel },
     ),
     openRow(
       '/api/extra/join',
@@ -191,7 +191,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         await endReplaced(joining, call);
         return signedIn(call, '/api/extra/join', session, true);
       },
-      { fields: joinFields, ...noModel },
+      { fields: joinFields, response: 'join', ...noModel },
     ),
     openRow(
       previewPath,
@@ -201,7 +201,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const { state, ...invitation } = await (await opened()).preview(token, call.remoteAddress);
         return json({ ...invitationBody(invitation), state }, 200, unstored);
       },
-      { ...information, method: 'POST', fields: previewFields, ...noModel },
+      { ...information, method: 'POST', fields: previewFields, response: 'joinPreview', ...noModel },
     ),
     openRow(
       '/api/extra/session',
@@ -215,7 +215,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         await endReplaced(signing, call);
         return signedIn(call, '/api/extra/session', session, remember);
       },
-      { fields: signInFields, ...noModel },
+      { fields: signInFields, response: 'signIn', ...noModel },
     ),
     openRow(
       '/api/extra/session',
@@ -228,7 +228,7 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const body = { ...(current ? holderBody(current.holder) : noHolder), devices: own };
         return json(body, 200, unstored);
       },
-      { ...information, method: 'GET' },
+      { ...information, method: 'GET', response: 'session' },
     ),
     openRow(
       '/api/extra/session',
@@ -242,9 +242,9 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
         const cookie = noSessionCookie(cookieFor(call, '/api/extra/session'));
         return json({ success: true, ended }, 200, { 'set-cookie': cookie });
       },
-      { method: 'DELETE' },
+      { method: 'DELETE', response: 'signOut' },
     ),
-    show('/api/admin/sessions', 'The devices on which people are signed in.', async (own, call) => {
+    show('/api/admin/sessions', 'The devices on which people are signed in.', 'sessions', async (own, call) => {
       const sessions = await own.sessions();
       return { sessions: sessions.map((one) => ({ ...holderBody(one.holder), ...deviceBody(one, call) })) };
     }),

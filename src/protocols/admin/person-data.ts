@@ -89,21 +89,21 @@ export function personDataEndpoints(services: PersonServices): PlainEndpoint[] {
       adminRow,
       path,
       'Change what a person may do: all rules at once, those that are missing as for a new person. The key and the devices stay.',
-      { '{name}': [about(change), ruleFields] },
+      { '{name}': { handle: about(change), fields: ruleFields, response: 'change' } },
       { method: 'PUT', ...noModel },
     ),
     rowBelow(
       adminRow,
       path,
       'Remove a person: the key, the devices that are signed in, and invitations; with ?data=remove everything that the server has of them.',
-      { '{name}': [about(remove), removeFields] },
+      { '{name}': { handle: about(remove), fields: removeFields, response: 'removePerson' } },
       { method: 'DELETE' },
     ),
     rowBelow(
       adminReadRow,
       path,
       'Everything that the server has of a person, as a tar archive: chats, stories, characters, memories, files, collections, batches, pictures, stored responses, usage and devices.',
-      { '{name}/export': [about(exported)] },
+      { '{name}/export': { handle: about(exported), response: 'exportPerson' } },
     ),
   ];
 }

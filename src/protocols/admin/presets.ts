@@ -25,7 +25,7 @@ const path = '/api/admin/presets';
 export function presetEndpoints({ access, presets }: PresetServices): PlainEndpoint[] {
   const { show, change } = administered(access, presets && (() => presets));
   return [
-    show(path, 'The presets of the models folder, also those that cannot be used now.', async (store) => ({
+    show(path, 'The presets of the models folder, also those that cannot be used now.', 'presets', async (store) => ({
       presets: (await store.list()).map((one) => ({ ...one, problem: one.problem ?? null })),
     })),
     change(
@@ -35,7 +35,7 @@ export function presetEndpoints({ access, presets }: PresetServices): PlainEndpo
       async (store, { name, base, settings, replace = false }) => ({
         name: await store.save(name, { base, settings, replace }),
       }),
-      noModel,
+      { ...noModel, response: 'addPreset' },
     ),
     change(
       `${path}/delete`,

@@ -56,7 +56,14 @@ const reloadFields = {
 export function adminEndpoints({ access, swap, keys, usage }: AdminServices): ModelEndpoint<AdminContext>[] {
   const allowed = (call: Call): ModelSwap | undefined => (mayAdminister(access, call) ? swap : undefined);
   // An exclusive one waits for its turn in the queue: no generation may run meanwhile.
-  const state = (name: string, summary: string, refused: object, exclusive: boolean, answer: StateAnswer) =>
+  const state = (
+    name: string,
+    summary: string,
+    response: string,
+    refused: object,
+    exclusive: boolean,
+    answer: StateAnswer,
+  ) =>
     adminRow(
       `/api/admin/${name}`,
       summary,
@@ -72,24 +79,31 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
         const answered = await (exclusive ? text.exclusively(requestContextOf(call, ''), work) : work());
         return json({ success: Boolean(answered), ...(answered ?? refused) });
       },
-      { ...(exclusive && { fields: slotFields }), queued: true },
+      { ...(exclusive && { fields: slotFields }), response, queued: true },
     );
   const noSizes = { new_state_size: 0, new_tokens: 0 };
   const noStates = { old_states: [], ...noSizes };
   return [
-    state('check_state', 'The saved states, and the size of the present one.', noStates, false, async (states) => {
-      const { places, current } = await states.check();
-      return { old_states: places.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
-    }),
-    state('save_state', 'Save the state of the model.', noSizes, true, async (states, slot) => {
+    state(
+      'check_state',
+      'The saved states, and the size of the present one.',
+      'checkState',
+      noStates,
+      false,
+      async (states) => {
+        const { places, current } = await states.check();
+        return { old_states: places.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
+      },
+    ),
+    state('save_state', 'Save the state of the model.', 'saveState', noSizes, true, async (states, slot) => {
       const saved = await states.save(slot);
       return saved && sizes(saved);
     }),
-    state('load_state', 'Load a saved state.', { new_tokens: 0 }, true, async (states, slot) => {
+    state('load_state', 'Load a saved state.', 'loadState', { new_tokens: 0 }, true, async (states, slot) => {
       const loaded = await states.load(slot);
       return loaded && { new_tokens: loaded.tokens };
     }),
-    state('clear_state', 'Delete all saved states.', {}, false, async (states) => {
+    state('clear_state', 'Delete all saved states.', 'clearState', {}, false, async (states) => {
       await states.clear();
       return {};
     }),
@@ -97,16 +111,19 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
       '/api/admin/list_options',
       'The configs and models that the server can be switched to.',
       async (call) => json((await allowed(call)?.options()) ?? []),
+      { response: 'options' },
     ),
     adminReadRow(
       '/api/admin/keys',
       'The keys of --keyfile: what each may do, and how it was used since the start. The keys themselves are stored nowhere.',
       (call) => json(mayAdminister(access, call) ? (keys?.list() ?? []).map((key) => keyBody(key, usage)) : []),
+      { response: 'keys' },
     ),
     adminReadRow(
       '/api/admin/usage',
       'What each client has used on each of the last days, today first: ?days=, by default 7, at most 100. A client is a key, the holders of the password, or an address.',
       (call) => json(mayAdminister(access, call) ? (usage?.list(daysOf(call)) ?? []).map(usageBody) : []),
+      { response: 'usage' },
     ),
     adminRow(
       '/api/admin/reload_config',
@@ -120,7 +137,7 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
         const reason = success ? undefined : models?.failure?.()?.reason;
         return json({ success, ...(reason === undefined ? {} : { error: reason }) });
       },
-      { fields: reloadFields },
+      { fields: reloadFields, response: 'change' },
     ),
     ...loadSettingsEndpoints(access, swap?.load),
   ];

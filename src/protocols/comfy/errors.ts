@@ -1,12 +1,14 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import type { Dialect } from '../endpoint.ts';
 import type { GraphProblem, NodeErrors } from './graph.ts';
 
-export const comfyFamily: Family = {
+export const comfyFamily: Dialect = {
   name: 'comfy',
   title: 'ComfyUI API',
   emulation: true,
+  responses: () => import('./responses.ts'),
   errorReply(error) {
     const type = types[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
     const body = { ...refusalBody({ type, message: error.message, details: '' }), ...busyDetail(error) };

@@ -30,6 +30,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
   const get = (
     path: string,
     summary: string,
+    response: string,
     value: (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => unknown,
     rule: AccessRule = information,
   ): Own =>
@@ -40,7 +41,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
         const image = taskServices?.image;
         return json(await value(call, factsFor(call, image?.facts), image?.nodes));
       },
-      { ...legacyOpen(rule), method: 'GET' },
+      { ...legacyOpen(rule), method: 'GET', response },
     );
   const drop = (path: string, summary: string, remove: (owner: Owner, ids?: readonly string[]) => void): Own =>
     post(
@@ -52,10 +53,14 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
         else if (ids) remove(ownerOf(call), ids);
         return json({});
       },
-      { fields: dropFields },
+      { fields: dropFields, response: 'empty' },
     );
   const uploads = (kind: 'image' | 'mask', summary: string): Own =>
-    post(`/upload/${kind}`, summary, (call) => upload(call, storeOf(call), kind), { fields: uploadFields, form: {} });
+    post(`/upload/${kind}`, summary, (call) => upload(call, storeOf(call), kind), {
+      fields: uploadFields,
+      response: 'file',
+      form: {},
+    });
   const classes = async (call: Call, facts: ImageFacts | undefined, nodes: ImageService['nodes']) => {
     const backend = call.authorized ? await nodes?.(call.signal) : undefined;
     if (backend) {
@@ -71,18 +76,31 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
     return queuePrompt(call, parts, prompts);
   };
   const endpoints = [
-    post('/prompt', 'Put a graph into the queue.', takePrompt, { fields: promptFields, queued: true }),
-    get('/prompt', 'Number of remaining prompts.', () => ({ exec_info: { queue_remaining: prompts.remaining } })),
-    get('/queue', 'Running and waiting prompts.', (call) => prompts.queue(ownerOf(call)), read('images')),
+    post('/prompt', 'Put a graph into the queue.', takePrompt, {
+      fields: promptFields,
+      response: 'queued',
+      queued: true,
+    }),
+    get('/prompt', 'Number of remaining prompts.', 'queueLength', () => ({
+      exec_info: { queue_remaining: prompts.remaining },
+    })),
+    get('/queue', 'Running and waiting prompts.', 'queue', (call) => prompts.queue(ownerOf(call)), read('images')),
     drop('/queue', 'Remove waiting prompts.', (owner, ids) => prompts.dropPending(owner, ids)),
     get(
       '/history',
       'Results of the last prompts.',
+      'history',
       (call) => prompts.history(ownerOf(call), numberIn(call.query, 'max_items'), numberIn(call.query, 'offset')),
       read('images'),
     ),
     drop('/history', 'Remove results.', (owner, ids) => prompts.dropHistory(owner, ids)),
-    get('/history/', 'Result of one prompt.', (call) => prompts.entry(ownerOf(call), lastPart(call)), read('images')),
+    get(
+      '/history/',
+      'Result of one prompt.',
+      'history',
+      (call) => prompts.entry(ownerOf(call), lastPart(call)),
+      read('images'),
+    ),
     post(
       '/interrupt',
       'Stop running prompts.',
@@ -90,37 +108,38 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
         prompts.interrupt(ownerOf(call), readFields(interruptFields, await bodyOf(call, 'object')).prompt_id);
         return json({});
       },
-      { fields: interruptFields },
+      { fields: interruptFields, response: 'empty' },
     ),
     post(
       '/free',
       'Accepted: models are loaded and unloaded automatically.',
       async (call) => json({}, 200, ignoredHeader(freeFields, await bodyOf(call, 'object'))),
-      { fields: freeFields },
+      { fields: freeFields, response: 'empty' },
     ),
     post('/view', 'A picture by its name.', (call) => view(call, storeOf(call)), {
       ...legacyOpen(read('images')),
       method: 'GET',
+      response: 'image',
     }),
     uploads('image', 'Send a picture for LoadImage.'),
     uploads('mask', 'Send a mask for a picture.'),
-    get('/object_info', 'The classes of nodes.', classes),
-    get('/object_info/', 'One class of nodes.', async (call, facts, nodes) => {
+    get('/object_info', 'The classes of nodes.', 'classes', classes),
+    get('/object_info/', 'One class of nodes.', 'classes', async (call, facts, nodes) => {
       const name = lastPart(call);
       const all = await classes(call, facts, nodes);
       return Object.hasOwn(all, name) ? { [name]: all[name] } : {};
     }),
-    get('/system_stats', 'Memory and devices of the machine.', () => systemStats(product)),
-    get('/embeddings', 'None.', () => []),
-    get('/extensions', 'None.', () => []),
-    get('/features', 'Features of the connection at /ws.', () => features),
+    get('/system_stats', 'Memory and devices of the machine.', 'system', () => systemStats(product)),
+    get('/embeddings', 'None.', 'names', () => []),
+    get('/extensions', 'None.', 'names', () => []),
+    get('/features', 'Features of the connection at /ws.', 'features', () => features),
     ...[...modelFolders].map(([folder, names]) =>
-      get(`/models/${folder}`, 'Names of models.', (_, facts) => (facts ? names(facts) : [])),
+      get(`/models/${folder}`, 'Names of models.', 'names', (_, facts) => (facts ? names(facts) : [])),
     ),
   ];
   const all = [
     ...endpoints.flatMap((own) => atPaths(own, `/api${own.path}`)),
-    get('/api/models', 'The kinds of models.', () => [...modelFolders.keys()]),
+    get('/api/models', 'The kinds of models.', 'names', () => [...modelFolders.keys()]),
   ];
   return withServices(all, server);
 }
@@ -155,7 +174,7 @@ export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
 }
 
 /** The names of models by the folders that ComfyUI has for them. */
-export const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
+const modelFolders = new Map<string, (facts: ImageFacts) => readonly string[]>([
   ['checkpoints', ({ name }) => [name]],
   ['loras', ({ loras = [] }) => loras.map(({ file }) => file)],
   ['vae', ({ vae }) => (vae === undefined ? [] : [vae])],

@@ -37,7 +37,7 @@ describe('fieldTables', () => {
   });
 
   test('has the tables of paths below a prefix, and those of the events of a WebSocket', () => {
-    const below = { '{id}': a, '{id}/stop': undefined };
+    const below = { '{id}': { fields: a }, '{id}/stop': {} };
     expect(headings(row('/s/', { match: 'prefix', below }), row('/ws', { events: { 'some.event': b } }))).toEqual([
       ['POST /s/{id}', 'a'],
       ['some.event', 'b'],

@@ -1,12 +1,13 @@
 import type { EndpointFidelity, Handling } from '../../core/fidelity.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { information } from '../access.ts';
-import { documentedPaths, type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { type Dialect, documentedPaths, type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { fidelityOf, type Table } from '../fields.ts';
 
-export const fidelityFamily: Family = {
+export const fidelityFamily: Dialect = {
   name: 'fidelity',
   title: 'About the APIs',
+  responses: () => import('./responses.ts'),
   errorReply: ({ message: msg, code: type, status }) => json({ detail: { msg, type } }, status),
 };
 
@@ -23,7 +24,9 @@ export const handlings: Readonly<Record<Handling, string>> = {
 export function fidelityEndpoint(endpoints: () => readonly EndpointShape[]): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
   const get = endpointRow(information, { method: 'GET', family: fidelityFamily });
-  return get('/api/extra/fidelity', summary, () => json({ handling: handlings, endpoints: fieldTables(endpoints()) }));
+  return get('/api/extra/fidelity', summary, () => json({ handling: handlings, endpoints: fieldTables(endpoints()) }), {
+    response: 'fidelity',
+  });
 }
 
 /** The field tables of endpoints. Those with the same table are listed together: `POST /a, /b`. */

@@ -28,6 +28,7 @@ export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
   // An exact path: as an ending it would match the completions of other dialects.
   row('/completion', 'Continue a text, in the form of the llama.cpp server.', answerCompletion, {
     fields: completionFields,
+    response: 'completion',
     replayedAs: 'text',
     shared: {
       path: '/completions',
@@ -35,7 +36,11 @@ export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
       foreign: ['model', 'max_tokens'],
     },
   }),
-  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, { match: 'ending', fields: infillFields }),
+  row('/infill', 'Fill in the middle between two pieces of code.', fillIn, {
+    match: 'ending',
+    fields: infillFields,
+    response: 'infill',
+  }),
 ];
 
 async function answerCompletion(call: Call, context: DialectContext): Promise<Reply> {

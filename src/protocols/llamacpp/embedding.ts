@@ -72,10 +72,14 @@ const row = endpointRow(write('embeddings'), { method: 'POST', family: llamacppF
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingContext>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {
     fields: embeddingFields,
+    response: 'embedding',
     shared: { path: '/embeddings', own: ['content'], foreign: ['input', 'encoding_format'] },
   }),
   ...atPaths(
-    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank, { fields: rerankFields }),
+    row('/v1/rerank', 'How well documents answer a query, the best first.', answerRerank, {
+      fields: rerankFields,
+      response: 'rerank',
+    }),
     ...['/rerank', '/v1/reranking', '/reranking'],
   ),
 ];

@@ -1,6 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import type { Dialect } from '../endpoint.ts';
 
 const types = new Map([
   [401, 'authentication_error'],
@@ -12,9 +13,10 @@ const types = new Map([
 ]);
 
 /** `detail` is for clients of the native API, on a path that both dialects have. */
-export const llamacppFamily: Family = {
+export const llamacppFamily: Dialect = {
   name: 'llamacpp',
   title: 'llama.cpp server API',
+  responses: () => import('./responses.ts'),
   errorReply: (error) => json({ ...failureBody(error), ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 

@@ -46,10 +46,14 @@ const refusedEndpoints: readonly PlainEndpoint[] = [
     '/chat/completions/control',
     'Not there: the thinking of a running reply cannot be ended.',
     () => json({ success: false }),
-    { ...write('chat'), match: 'ending' },
+    { ...write('chat'), match: 'ending', response: 'control' },
   ),
-  row('/tools', 'Not there: tools of the server.', disabled, { ...read('tools'), method: 'GET' }),
-  row('/cors-proxy', 'Not there: fetching for a page.', disabled, { ...read('tools'), method: 'GET' }),
+  row('/tools', 'Not there: tools of the server.', disabled, { ...read('tools'), method: 'GET', response: 'refused' }),
+  row('/cors-proxy', 'Not there: fetching for a page.', disabled, {
+    ...read('tools'),
+    method: 'GET',
+    response: 'refused',
+  }),
 ];
 
 const modelFields = {
@@ -61,6 +65,7 @@ const memoryRow = endpointRow(adminOnly, {
   match: 'exact',
   family: llamacppFamily,
   fields: modelFields,
+  response: 'success',
   modelSelection: 'own-name',
 });
 
@@ -107,9 +112,18 @@ const detokenizeFields = { tokens: f.honoured(f.orElse(readTokens, [])) };
 const tokenRow = endpointRow(read(), { method: 'POST', family: llamacppFamily });
 
 export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
-  tokenRow('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, { fields: tokenizeFields }),
-  tokenRow('/detokenize', 'The text of a list of tokens.', detokenize, { fields: detokenizeFields }),
-  tokenRow('/apply-template', 'The prompt that a chat would become.', applyTemplate, { fields: templateFields }),
+  tokenRow('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, {
+    fields: tokenizeFields,
+    response: 'tokenize',
+  }),
+  tokenRow('/detokenize', 'The text of a list of tokens.', detokenize, {
+    fields: detokenizeFields,
+    response: 'detokenize',
+  }),
+  tokenRow('/apply-template', 'The prompt that a chat would become.', applyTemplate, {
+    fields: templateFields,
+    response: 'applyTemplate',
+  }),
 ];
 
 async function tokenize(call: Call, { text }: ChatReader): Promise<Reply> {

@@ -7,11 +7,11 @@ import {
   type ToolServers,
 } from '../../core/tool-servers.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { messageFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
 import { eventStream } from '../dialect.ts';
-import { bodyOf, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, type Dialect, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isAbsent, isObject } from '../fields.ts';
 
 interface McpDeps {
@@ -26,7 +26,7 @@ type Request = Incoming & { type: 'request' };
 export function mcpEndpoints(parts: McpDeps): PlainEndpoint[] {
   const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', family: mcpFamily });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
-  return [row('/mcp', summary, (call) => answer(call, parts))];
+  return [row('/mcp', summary, (call) => answer(call, parts), { response: 'message' })];
 }
 
 async function answer(call: Call, parts: McpDeps): Promise<Reply> {
@@ -180,9 +180,10 @@ function badParams(id: MessageId, reason: string): Reply {
 }
 
 /** Errors before a message is read. Later ones are JSON-RPC errors with status 200. */
-const mcpFamily: Family = {
+const mcpFamily: Dialect = {
   name: 'mcp',
   title: 'Tool servers (MCP)',
+  responses: () => import('./responses.ts'),
   errorReply: ({ code, message, status }) => {
     // GET opens no stream here; clients go by the status.
     if (code === 'method-not-allowed') return { status, body: '' };

@@ -55,15 +55,18 @@ const get = endpointRow(read('chat'), { ...shared, method: 'GET' });
 const change = endpointRow(write('chat'), { ...shared, method: 'POST' });
 
 const endpoints: readonly ModelEndpoint<BatchServices>[] = [
-  change(path, 'Answer messages when nothing else runs.', create, { fields: createFields }),
-  get(path, 'The batches.', list, { fields: listFields }),
-  rowBelow(get, path, 'A batch, or its results.', { '{id}': [retrieve], '{id}/results': [results] }),
-  rowBelow(change, path, 'Cancel a batch.', { '{id}/cancel': [cancel] }),
+  change(path, 'Answer messages when nothing else runs.', create, { fields: createFields, response: 'batch' }),
+  get(path, 'The batches.', list, { fields: listFields, response: 'batches' }),
+  rowBelow(get, path, 'A batch, or its results.', {
+    '{id}': { handle: retrieve, response: 'batch' },
+    '{id}/results': { handle: results, response: 'batchResults' },
+  }),
+  rowBelow(change, path, 'Cancel a batch.', { '{id}/cancel': { handle: cancel, response: 'batch' } }),
   rowBelow(
     change,
     path,
     'Delete a batch that has ended, with its results.',
-    { '{id}': [remove] },
+    { '{id}': { handle: remove, response: 'deletedBatch' } },
     { method: 'DELETE' },
   ),
 ];

@@ -1,8 +1,8 @@
 import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
 import { randomHex } from '../../core/ids.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { ModelEndpoint } from '../endpoint.ts';
+import type { Dialect, ModelEndpoint } from '../endpoint.ts';
 
 /** The type of an error by its status. */
 const typesByStatus = new Map([
@@ -46,9 +46,10 @@ function errorMessage({ message, details }: AppError): string {
 }
 
 /** Every reply has a request id, errors in the body too: the official clients show it. */
-export const messagesFamily: Family = {
+export const messagesFamily: Dialect = {
   name: 'messages',
   title: 'Messages API (Anthropic-compatible)',
+  responses: () => import('./responses.ts'),
   errorReply(error, requestId = `req_${randomHex(12)}`) {
     const body = { ...errorBody(error), request_id: requestId, ...busyDetail(error) };
     const { status } = detailsByCode[error.code] ?? error;

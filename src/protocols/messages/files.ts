@@ -47,16 +47,18 @@ const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
 
 /** Files in the form of the Messages API, at the paths of the OpenAI API: requests with `anthropic-version` get them. */
 export function messagesFileEndpoints(services: FileServices) {
-  const content = { '{id}': [retrieve], '{id}/content': [contentReply] } as const;
   const endpoints: readonly ModelEndpoint<FileServices>[] = [
-    change(filesPath, 'Store a file.', create, { form: services.fileForm, fields: createFields }),
-    get(filesPath, 'The stored files.', list, { fields: listFields }),
-    rowBelow(get, filesPath, 'A stored file, or its content.', content),
+    change(filesPath, 'Store a file.', create, { form: services.fileForm, fields: createFields, response: 'file' }),
+    get(filesPath, 'The stored files.', list, { fields: listFields, response: 'files' }),
+    rowBelow(get, filesPath, 'A stored file, or its content.', {
+      '{id}': { handle: retrieve, response: 'file' },
+      '{id}/content': { handle: contentReply, response: 'fileContent' },
+    }),
     rowBelow(
       change,
       filesPath,
       'Delete a file, also from all collections.',
-      { '{id}': [remove] },
+      { '{id}': { handle: remove, response: 'deletedFile' } },
       { method: 'DELETE' },
     ),
   ];

@@ -31,6 +31,7 @@ export function messagesEndpoints(server: DialectServices) {
     ...withShortPath(
       row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {
         fields: createFields,
+        response: 'message',
         queued: true,
         replayedAs: 'chat',
         batched: true,
@@ -39,6 +40,7 @@ export function messagesEndpoints(server: DialectServices) {
     row('/v1/messages/count_tokens', 'How many tokens the prompt of this conversation has.', count, {
       ...read('chat'),
       fields: countFields,
+      response: 'countTokens',
     }),
   ];
   return withServices<DialectContext, DialectServices>(withRequestIds(endpoints), server);

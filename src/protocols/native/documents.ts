@@ -127,7 +127,7 @@ export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
           collections: (await library(call).collections()).map(collectionBody),
           can_add_folders: deps.mayAddFolders?.(call) ?? false,
         }),
-      { ...read('documents'), method: 'GET' },
+      { ...read('documents'), method: 'GET', response: 'collections' },
     ),
     row(
       path,
@@ -136,22 +136,35 @@ export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
         const { name, ...sent } = f.readFields(createFields, await bodyOf(call));
         return json(collectionBody(await library(call).create({ name, ...f.sentMembers(sent) })));
       },
-      { fields: createFields },
+      { fields: createFields, response: 'collection' },
     ),
     row(`${path}/search`, 'Find passages in collections, the best first.', (call) => search(call, library(call)), {
       ...read('documents'),
       fields: searchFields,
+      response: 'searchDocuments',
     }),
     rowBelow(
       row,
       path,
       'A passage, and what collections hold.',
       {
-        '{id}': [about(({ collection }) => json(collectionBody(collection)))],
-        '{id}/files': [about(async ({ id, library }) => filesReply(await library.files(id)))],
-        '{id}/files/{file}/text': [about(async ({ id, library }, _, file) => textReply(await library.text(id, file)))],
-        '{id}/files/{file}/content': [about(({ id, library }, _, file) => contentReply(library, id, file))],
-        'passages/{passage}': [(call, _, id) => passageReply(documentsOf(call, deps), id)],
+        '{id}': { handle: about(({ collection }) => json(collectionBody(collection))), response: 'collection' },
+        '{id}/files': {
+          handle: about(async ({ id, library }) => filesReply(await library.files(id))),
+          response: 'documentFiles',
+        },
+        '{id}/files/{file}/text': {
+          handle: about(async ({ id, library }, _, file) => textReply(await library.text(id, file))),
+          response: 'documentText',
+        },
+        '{id}/files/{file}/content': {
+          handle: about(({ id, library }, _, file) => contentReply(library, id, file)),
+          response: 'documentContent',
+        },
+        'passages/{passage}': {
+          handle: (call, _, id) => passageReply(documentsOf(call, deps), id),
+          response: 'passage',
+        },
       },
       { ...read('documents'), method: 'GET' },
     ),
@@ -160,29 +173,36 @@ export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
       path,
       'Change a collection, add files or a folder, index it again.',
       {
-        '{id}': [
-          about(async ({ id, library }, call) => {
+        '{id}': {
+          handle: about(async ({ id, library }, call) => {
             const sent = f.sentMembers(f.readFields(changeFields, await bodyOf(call)));
             return json(collectionBody(await library.update(id, sent)));
           }),
-          changeFields,
-        ],
-        '{id}/files': [about(async ({ id }, call) => filesReply(await addFiles(call, id, deps))), addFields],
-        '{id}/folders': [
-          about(async ({ id, library }, call) => {
+          fields: changeFields,
+          response: 'collection',
+        },
+        '{id}/files': {
+          handle: about(async ({ id }, call) => filesReply(await addFiles(call, id, deps))),
+          fields: addFields,
+          response: 'documentFiles',
+        },
+        '{id}/folders': {
+          handle: about(async ({ id, library }, call) => {
             refuseFolder(call, deps);
             const { path: folder, max_file_bytes, ...globs } = f.readFields(folderFields, await bodyOf(call));
             const options = f.sentMembers({ ...globs, maxFileBytes: max_file_bytes });
             return json(collectionBody(await library.addFolder(id, { path: folder, ...options })));
           }),
-          folderFields,
-        ],
-        '{id}/reindex': [
-          about(async ({ id, library }) => {
+          fields: folderFields,
+          response: 'collection',
+        },
+        '{id}/reindex': {
+          handle: about(async ({ id, library }) => {
             await library.reindex(id);
             return json(collectionBody(await collectionOf(library, id)));
           }),
-        ],
+          response: 'collection',
+        },
       },
       { form: { ...deps.fileForm, files: maxFiles } },
     ),
@@ -191,28 +211,31 @@ export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
       path,
       'Delete a collection, or remove a file or a folder from it.',
       {
-        '{id}': [
-          about(async ({ id, library }, call) => {
+        '{id}': {
+          handle: about(async ({ id, library }, call) => {
             const files = await library.files(id);
             await library.delete(id);
             return deleteUnused(library, filesOf(call, deps), files);
           }),
-        ],
-        '{id}/files/{file}': [
-          about(async ({ id, library }, call, file) => {
+          response: 'success',
+        },
+        '{id}/files/{file}': {
+          handle: about(async ({ id, library }, call, file) => {
             const own = await library.file(id, file);
             await library.removeFile(id, file);
             return deleteUnused(library, filesOf(call, deps), own ? [own] : []);
           }),
-        ],
-        '{id}/folders': [
-          about(async ({ id, library }, call) => {
+          response: 'success',
+        },
+        '{id}/folders': {
+          handle: about(async ({ id, library }, call) => {
             refuseFolder(call, deps);
             const folder = f.readFields(removeFolderFields, Object.fromEntries(call.query));
             return json(collectionBody(await library.removeFolder(id, folder.path)));
           }),
-          removeFolderFields,
-        ],
+          fields: removeFolderFields,
+          response: 'collection',
+        },
       },
       { method: 'DELETE' },
     ),

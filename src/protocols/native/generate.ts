@@ -53,16 +53,22 @@ const replayed = { fields: generateFields, replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateContext>[] = [
   ...atPaths(
-    row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, replayed),
+    row('/api/v1/generate', 'Continue a text; the whole reply at once.', answerWhole, {
+      ...replayed,
+      response: 'generate',
+    }),
     '/api/latest/generate',
   ),
   row(
     '/api/extra/generate/stream',
     'Continue a text; the reply as server-sent events while it is made.',
     answerStream,
-    replayed,
+    { ...replayed, response: 'generateStream' },
   ),
-  row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy, { fields: legacyFields }),
+  row('/request', 'An old and small form of generate: text, max and top_k.', answerLegacy, {
+    fields: legacyFields,
+    response: 'request',
+  }),
 ];
 
 async function answerWhole(call: Call, context: GenerateContext): Promise<Reply> {
@@ -270,22 +276,27 @@ const task = endpointRow(read('text'), { method: 'POST', recorded: false, family
 
 /** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskDeps>[] = [
-  ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
-  ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
+  ...both('/api/extra/generate/check', 'The text so far of the running generation.', 'check', check),
+  ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', 'logprobs', logprobs),
   task(
     '/api/extra/abort',
     'Stop the running generation, or the one with this genkey.',
     async (call, { text }: TaskDeps) => json(abortReplies[text.abort(await genkeyOf(call), clientOf(call))]),
-    { ...write('text'), fields: keyFields, recorded: true },
+    { ...write('text'), fields: keyFields, response: 'abort', recorded: true },
   ),
 ];
 
-function both(path: string, summary: string, answer: (genkey: string, client: string, text: TextService) => Reply) {
+function both(
+  path: string,
+  summary: string,
+  response: string,
+  answer: (genkey: string, client: string, text: TextService) => Reply,
+) {
   const handle = async (call: Call, { text }: TaskDeps): Promise<Reply> =>
     answer(call.method === 'POST' ? await genkeyOf(call) : '', clientOf(call), text);
   return [
-    task(path, `${summary} Only without a genkey.`, handle, { method: 'GET' }),
-    task(path, summary, handle, { fields: keyFields }),
+    task(path, `${summary} Only without a genkey.`, handle, { method: 'GET', response }),
+    task(path, summary, handle, { fields: keyFields, response }),
   ];
 }
 

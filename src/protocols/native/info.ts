@@ -1,48 +1,20 @@
 import type { Settings } from '../../config/flags.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { EngineVersions, Product } from '../../core/product.ts';
-import type { TaskServices } from '../../core/task-services.ts';
+import type { Product } from '../../core/product.ts';
 import type { CacheReport, Performance, SnapshotFigures, TextService, TextState } from '../../core/text-service.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { information, read } from '../access.ts';
-import { type DialectContext, modalities } from '../dialect.ts';
+import type { DialectContext } from '../dialect.ts';
 import { atPaths, type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { snakeCase } from '../snake-case.ts';
 import { nativeFamily } from './errors.ts';
+import { type VersionServices, versionBody } from './version.ts';
 
-/** The level of this API that clients test feature by feature; not the version of this program. */
-const koboldVersion = '1.122.1';
 const koboldAiVersion = '1.2.5';
 
-/** What can be switched on, by the names of the version reply and in its order. Those of the engine kinds come first. */
-export const switchNames = [
-  'vision',
-  'audio',
-  'multiplayer',
-  'websearch',
-  'savedata',
-  'router',
-  'guidance',
-  'jinja',
-  'mcp',
-  'documents',
-  'memories',
-] as const;
-
-/** `admin` is 1 without an admin password and 2 with one; what is left out is off. */
-type Features = { readonly [Name in (typeof switchNames)[number]]?: boolean } & {
-  readonly protected: boolean;
-  readonly admin?: 0 | 1 | 2;
-  /** What the engines can do, by the names of their kinds. */
-  readonly engines: Readonly<Record<string, boolean>>;
-};
-
 /** What is the same for all models. */
-export interface InfoServices {
+export interface InfoServices extends VersionServices {
   readonly product: Product & { readonly homepage?: string };
-  readonly engineVersions: () => EngineVersions;
-  readonly engineFeatures: (services: TaskServices) => Features['engines'];
-  readonly serverFeatures: () => Omit<Features, 'guidance' | 'jinja' | 'engines'>;
   /** How many tasks of other kinds were done, by their names in the performance reply. */
   readonly counters: () => Readonly<Record<string, number>>;
   /** Whether this caller may see words of anybody's prompts. */
@@ -60,54 +32,40 @@ const row = endpointRow(information, { method: 'GET', family: nativeFamily });
 
 type Answer = (call: Call, context: InfoContext) => unknown;
 
-function info(path: string, summary: string, answer: Answer, own: Partial<EndpointShape> = {}) {
-  return row(path, summary, (call, context: InfoContext) => json(answer(call, context)), own);
+function info(path: string, summary: string, response: string, answer: Answer, own: Partial<EndpointShape> = {}) {
+  return row(path, summary, (call, context: InfoContext) => json(answer(call, context)), { ...own, response });
 }
 
-function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoContext>[] {
-  return atPaths(info(`/api/v1/${path}`, summary, answer), `/api/latest/${path}`);
+function twice(path: string, summary: string, response: string, answer: Answer): readonly ModelEndpoint<InfoContext>[] {
+  return atPaths(info(`/api/v1/${path}`, summary, response, answer), `/api/latest/${path}`);
 }
 
 export const infoEndpoints: readonly ModelEndpoint<InfoContext>[] = [
-  ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
+  ...twice('model', 'The name of the text model.', 'text', ({ authorized }, { modelName }) => ({
     result: authorized ? modelName() : hiddenModelName,
   })),
-  ...twice('config/max_length', 'The longest reply that is advertised.', (_, { settings }) => ({
+  ...twice('config/max_length', 'The longest reply that is advertised.', 'count', (_, { settings }) => ({
     value: settings.hordegenlen || 1024,
   })),
-  ...twice('config/max_context_length', 'The context that is advertised.', (_, { text, settings }) => ({
+  ...twice('config/max_context_length', 'The context that is advertised.', 'count', (_, { text, settings }) => ({
     value: Math.min(text.contextSize(), settings.hordemaxctx || Number.POSITIVE_INFINITY),
   })),
-  ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
-  ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
-  ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
-  info('/api/extra/true_max_context_length', 'The context that the server has.', (_, { text }) => ({
+  ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', 'softPrompt', () => ({
+    value: '',
+  })),
+  ...twice('config/soft_prompts_list', 'Always empty.', 'softPrompts', () => ({ values: [] })),
+  ...twice('info/version', 'The level of the KoboldAI API.', 'text', () => ({ result: koboldAiVersion })),
+  info('/api/extra/true_max_context_length', 'The context that the server has.', 'count', (_, { text }) => ({
     value: text.contextSize(),
   })),
-  info('/api/extra/version', 'The version, and which features are there.', versionBody),
-  info('/api/extra/perf', 'The speed of the last generation, and the queue.', performanceBody),
-  info('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', serviceInfo),
-  info('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' }), { match: 'exact' }),
-  row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact' }),
+  info('/api/extra/version', 'The version, and which features are there.', 'version', (_, context) =>
+    versionBody(context),
+  ),
+  info('/api/extra/perf', 'The speed of the last generation, and the queue.', 'performance', performanceBody),
+  info('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', 'serviceInfo', serviceInfo),
+  info('/ping', 'Answers as long as the server runs.', 'ping', () => ({ status: 'healthy' }), { match: 'exact' }),
+  row('/api/extra/preloadstory', 'The story that clients open at first.', story, { match: 'exact', response: 'story' }),
 ];
-
-function versionBody(_: Call, context: InfoContext): object {
-  const { settings, engineFeatures, taskServices = {} } = context;
-  const { name, version, commit } = context.product;
-  const state = context.text.state();
-  const own = { guidance: settings.enableguidance, jinja: settings.jinja };
-  const on = { ...modalities(state), ...context.serverFeatures(), ...own };
-  return {
-    result: 'KoboldCpp',
-    version: koboldVersion,
-    protected: on.protected,
-    llm: state.type === 'ready' || state.type === 'loading',
-    ...engineFeatures(taskServices),
-    ...Object.fromEntries(switchNames.map((name) => [name, on[name] ?? false])),
-    admin: on.admin ?? 0,
-    parley: { name, version, ...(commit && { commit }), engines: context.engineVersions() },
-  };
-}
 
 const stopReasons: Record<Performance['stop'], number> = {
   error: -2,
@@ -188,7 +146,7 @@ export const cacheEndpoint = row(
   '/api/extra/cache',
   'What is kept of earlier prompts, and where the last prompts parted from it.',
   async (call, { text, seesPrompts }: CacheContext) => json(cacheBody(await text.cacheReport(), seesPrompts(call))),
-  read('text'),
+  { ...read('text'), response: 'cache' },
 );
 
 const noWords = { before: '', kept: '', wanted: '' };

@@ -59,20 +59,30 @@ export const memoryEndpoints: readonly ModelEndpoint<MemoryContext>[] = [
     ...read('chat'),
     method: 'GET',
     fields: listFields,
+    response: 'memories',
   }),
-  row(path, 'Remember something.', add, { fields: addFields }),
+  row(path, 'Remember something.', add, { fields: addFields, response: 'memory' }),
   row(`${path}/search`, 'The memories that fit a message, as a prompt gets them.', search, {
     fields: searchFields,
+    response: 'memories',
     queued: true,
   }),
   row(
     `${path}/suggest`,
     'Facts of a chat that may be worth remembering, by the loaded model. Nothing is kept.',
     suggest,
-    { fields: suggestFields, queued: true },
+    { fields: suggestFields, response: 'suggestions', queued: true },
   ),
-  rowBelow<MemoryContext>(row, path, 'Change a memory.', { '{id}': [change, changeFields] }),
-  rowBelow<MemoryContext>(row, path, 'Forget a memory.', { '{id}': [forget] }, { method: 'DELETE' }),
+  rowBelow<MemoryContext>(row, path, 'Change a memory.', {
+    '{id}': { handle: change, fields: changeFields, response: 'memory' },
+  }),
+  rowBelow<MemoryContext>(
+    row,
+    path,
+    'Forget a memory.',
+    { '{id}': { handle: forget, response: 'deletedMemory' } },
+    { method: 'DELETE' },
+  ),
 ];
 
 function libraryOf(call: Call, { memories }: MemoryContext): MemoryLibrary {

@@ -45,8 +45,8 @@ export function musicEndpoints({ family, newSeed }: { readonly family: Family; r
 
   const summary = 'The complete parameters of a song, to be posted to /api/extra/music/generate.';
   return [
-    row('/api/extra/music/prepare', summary, prepare),
-    row('/api/extra/music/generate', 'A song as a file: wav (48 kHz, stereo) or mp3.', generate),
+    row('/api/extra/music/prepare', summary, prepare, { response: 'prepareSong' }),
+    row('/api/extra/music/generate', 'A song as a file: wav (48 kHz, stereo) or mp3.', generate, { response: 'song' }),
   ];
 }
 

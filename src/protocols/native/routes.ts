@@ -55,7 +55,13 @@ export const embeddingsEndpoint: ModelEndpoint<EmbeddingContext> = row(
   '/api/extra/embeddings',
   'Vectors of texts; what is too long is cut.',
   (call, context) => answerList(call, embeddingsFields, context),
-  { ...write('embeddings'), fields: embeddingsFields, queued: true, modelSelection: 'own-name' },
+  {
+    ...write('embeddings'),
+    fields: embeddingsFields,
+    response: 'embeddings',
+    queued: true,
+    modelSelection: 'own-name',
+  },
 );
 
 const modelEndpoints: readonly ModelEndpoint<NativeContext>[] = [
@@ -79,7 +85,7 @@ export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpo
     // The new instance waits for the end of this process: both models may not fit into memory.
     return json({ success, ...(success ? { pid: process.pid } : {}) });
   };
-  return row('/api/extra/shutdown', summary, handle, { ...write('admin'), match: 'exact' });
+  return row('/api/extra/shutdown', summary, handle, { ...write('admin'), match: 'exact', response: 'shutdown' });
 }
 
 function isLocal({ remoteAddress }: Call): boolean {
@@ -102,7 +108,7 @@ export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint 
       // Clients expect a list, so the problem is in a header.
       return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
     },
-    { fields: searchFields },
+    { fields: searchFields, response: 'webSearch' },
   );
 }
 
@@ -123,6 +129,6 @@ export function webPageEndpoint(search: WebSearch | undefined): PlainEndpoint {
       const data = Buffer.from(answer.bytes).toString('base64');
       return json({ success: true, url, content_type: answer.contentType, data });
     },
-    { fields: pageFields },
+    { fields: pageFields, response: 'webPage' },
   );
 }

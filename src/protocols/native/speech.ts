@@ -49,9 +49,11 @@ const transcribeFields = { ...recordingFields, ...languageFields };
 
 export const nativeSpeechEndpoint = row('/api/extra/tts', 'A text as speech: wav by default.', answerSpeech, {
   fields: nativeSpeechFields,
+  response: 'speech',
 });
 export const transcribeEndpoint = row('/api/extra/transcribe', 'Speech to text.', transcribe, {
   fields: transcribeFields,
+  response: 'transcription',
   form: {},
 });
 

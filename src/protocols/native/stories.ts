@@ -40,17 +40,18 @@ export function saveSlotEndpoints({ slots, warn }: StoryContext): PlainEndpoint[
       '/api/extra/data/list',
       'The titles of the stories that are saved on the server, by slot (--savedatafile).',
       async (call) => json((await slots?.of(call).titles()) ?? []),
-      read('text'),
+      { ...read('text'), response: 'saveSlots' },
     ),
     row('/api/extra/data/load', 'The story in a slot.', (call) => load(call, slots?.of(call)), {
       ...read('text'),
       fields: loadFields,
+      response: 'loadSlot',
     }),
     row(
       '/api/extra/data/save',
       'Save a story in a slot; empty data erase it.',
       (call) => save(call, slots?.of(call), warnOnce),
-      { fields: saveFields },
+      { fields: saveFields, response: 'saveSlot' },
     ),
   ];
 }
@@ -111,19 +112,19 @@ export function multiplayerEndpoints({ story, warn }: StoryContext): ModelEndpoi
       '/api/extra/multiplayer/status',
       'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
       (call, context) => storyStatus(call, context, story),
-      { fields: statusFields },
+      { fields: statusFields, response: 'storyStatus' },
     ),
     row(
       '/api/extra/multiplayer/getstory',
       'The shared story, as it was sent.',
       async () => jsonText((await story?.turn())?.story ?? ''),
-      read('text'),
+      { ...read('text'), response: 'story' },
     ),
     row(
       '/api/extra/multiplayer/setstory',
       'Go on with the shared story, or begin another one.',
       (call, context) => setStory(call, context, story, warnOnce),
-      { fields: storyFields },
+      { fields: storyFields, response: 'setStory' },
     ),
   ];
 }

@@ -13,7 +13,7 @@ export interface StreamContext {
 
 const path = '/api/extra/stream/';
 /** Checked by owner instead of scope: the client that started a stream may resume it. */
-const row = endpointRow(read(), { method: 'GET', match: 'prefix', below: { '{id}': undefined }, family: nativeFamily });
+const row = endpointRow(read(), { method: 'GET', match: 'prefix', family: nativeFamily });
 
 /** Take up or stop a stream that was requested with `x-parley-resumable`. */
 export function streamEndpoints({ streams }: StreamContext): readonly PlainEndpoint[] {
@@ -22,7 +22,7 @@ export function streamEndpoints({ streams }: StreamContext): readonly PlainEndpo
       path,
       'Take up a stream that was requested with x-parley-resumable, by its request id: the events after Last-Event-ID or ?after=N.',
       (call) => streams.takeUp(idOf(call), positionOf(call), call),
-      { below: { '{id}': streamFields } },
+      { below: { '{id}': { fields: streamFields, response: 'resumedStream' } } },
     ),
     row(
       path,
@@ -31,7 +31,7 @@ export function streamEndpoints({ streams }: StreamContext): readonly PlainEndpo
         streams.cancel(idOf(call), call);
         return json({ success: true });
       },
-      { ...write(), method: 'DELETE' },
+      { ...write(), method: 'DELETE', below: { '{id}': { response: 'success' } } },
     ),
   ];
 }

@@ -47,12 +47,16 @@ export function syncEndpoints({ records, warn }: SyncContext): PlainEndpoint[] {
       '/api/extra/sync/list',
       'The chats, stories and characters of the pages that changed on the server since a revision (--savedatafile).',
       handling(list),
-      { fields: listFields },
+      { fields: listFields, response: 'syncedRecords' },
     ),
-    row('/api/extra/sync/load', 'One of these records.', handling(load), { fields: nameFields }),
+    row('/api/extra/sync/load', 'One of these records.', handling(load), {
+      fields: nameFields,
+      response: 'loadRecord',
+    }),
     row('/api/extra/sync/save', 'Save a record unless there is a newer one; without data delete it.', handling(save), {
       ...write('chat'),
       fields: saveFields,
+      response: 'saveRecord',
     }),
   ];
 }

@@ -31,15 +31,21 @@ const row = endpointRow(read(), { method: 'POST', family: nativeFamily });
 export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, {
     fields: countFields,
+    response: 'countTokens',
     recorded: false,
   }),
   row('/api/extra/tokenize', 'Another name for /api/extra/tokencount.', countTokens, {
     fields: countFields,
+    response: 'countTokens',
     aliasOf: '/api/extra/tokencount',
   }),
-  row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens, { fields: joinFields }),
+  row('/api/extra/detokenize', 'The text of a list of tokens.', joinTokens, {
+    fields: joinFields,
+    response: 'detokenize',
+  }),
   row('/api/extra/json_to_grammar', 'A GBNF grammar that only lets through what fits a JSON schema.', makeGrammar, {
     fields: grammarFields,
+    response: 'grammar',
   }),
 ];
 

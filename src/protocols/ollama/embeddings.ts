@@ -24,10 +24,11 @@ export type EmbeddingsContext = EmbeddingContext & Pick<DialectContext, 'now'>;
 const own = { ...write('embeddings'), modelSelection: 'own-name' } as const;
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsContext>[] = [
-  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), { ...own, fields: embedFields }),
+  ollamaRow('/api/embed', 'Embeddings of texts.', withBody(embed), { ...own, fields: embedFields, response: 'embed' }),
   ollamaRow('/api/embeddings', 'The embedding of one text (old form).', withBody(embedOne), {
     ...own,
     fields: oldEmbedFields,
+    response: 'embedding',
   }),
 ];
 

@@ -1,16 +1,17 @@
 import type { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { line } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { bodyOf, endpointRow } from '../endpoint.ts';
+import { bodyOf, type Dialect, endpointRow } from '../endpoint.ts';
 
 /** A failure is one sentence in this dialect; its clients show nothing else of it. */
-export const ollamaFamily: Family = {
+export const ollamaFamily: Dialect = {
   name: 'ollama',
   title: 'Ollama-compatible API',
   emulation: true,
+  responses: () => import('./responses.ts'),
   errorReply: (error) => jsonReply(errorBody(error), retryHeaders(error), error.status),
 };
 

@@ -26,13 +26,13 @@ export const generationEndpoints: readonly ModelEndpoint<DialectContext>[] = [
     '/api/generate',
     'Answer a prompt; streams lines of JSON by default. An empty prompt loads the model.',
     withBody(answerGenerate),
-    { fields: generateFields, replayedAs: 'text' },
+    { fields: generateFields, response: 'generate', replayedAs: 'text' },
   ),
   ollamaRow(
     '/api/chat',
     'Answer a conversation, with tools and thinking; streams lines of JSON by default.',
     withBody(answerChat),
-    { ...write('chat'), fields: chatFields, replayedAs: 'chat' },
+    { ...write('chat'), fields: chatFields, response: 'chat', replayedAs: 'chat' },
   ),
 ];
 

@@ -43,23 +43,37 @@ export function modelEndpoints({ modelFile, now }: ModelFileContext): ModelEndpo
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
   return [
-    row('/api/version', 'The level of the Ollama API that is spoken here.', () =>
-      jsonReply({ version: ollamaVersion }),
+    row(
+      '/api/version',
+      'The level of the Ollama API that is spoken here.',
+      () => jsonReply({ version: ollamaVersion }),
+      { response: 'version' },
     ),
-    row('/api/tags', 'The models that can be used.', async ({ authorized }, context) =>
-      jsonReply({ models: await (authorized ? tags(context, cached) : hiddenTags(context)) }),
+    row(
+      '/api/tags',
+      'The models that can be used.',
+      async ({ authorized }, context) =>
+        jsonReply({ models: await (authorized ? tags(context, cached) : hiddenTags(context)) }),
+      { response: 'tags' },
     ),
-    row('/api/ps', 'The models in memory.', async ({ authorized }, context) =>
-      jsonReply({ models: await (authorized ? running(context, cached) : hiddenRunning(context)) }),
+    row(
+      '/api/ps',
+      'The models in memory.',
+      async ({ authorized }, context) =>
+        jsonReply({ models: await (authorized ? running(context, cached) : hiddenRunning(context)) }),
+      { response: 'loadedModels' },
     ),
     row(
       '/api/show',
       'All about a model: template, metadata, what it can do.',
       withBody((body, call, context) => show(body, call, context, { cached, whole })),
-      { ...legacyOpen(information), method: 'POST', fields: showFields },
+      { ...legacyOpen(information), method: 'POST', fields: showFields, response: 'model' },
     ),
-    row('/api/status', 'Whether cloud models can be used: never.', () =>
-      jsonReply({ cloud: { disabled: true, source: 'config' } }),
+    row(
+      '/api/status',
+      'Whether cloud models can be used: never.',
+      () => jsonReply({ cloud: { disabled: true, source: 'config' } }),
+      { response: 'status' },
     ),
   ];
 }

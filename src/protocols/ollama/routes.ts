@@ -31,19 +31,19 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
       '/api/pull',
       "With --admin, downloads the model: a name of Ollama's registry, hf.co/owner/name, or an address. Else says whether the name can be used.",
       withBody((body, call, context: ManagementContext) => pull(body, call, context, files.download)),
-      { fields: pullFields },
+      { fields: pullFields, response: 'pull' },
     ),
     row(
       '/api/create',
       'Administrators make a preset: another name for a model, with parameters of its own.',
       withBody((body, call) => create(body, call, files.presets)),
-      { fields: createFields, modelNamed: noName },
+      { fields: createFields, response: 'create', modelNamed: noName },
     ),
     row(
       '/api/delete',
       'Deletes a preset. Answers 400 for other models, or 404 where there is none.',
       withBody((body, call, context: ManagementContext) => remove(body, call, context, files.presets)),
-      { method: 'DELETE', fields: deleteFields, modelNamed: noName },
+      { method: 'DELETE', fields: deleteFields, response: 'deleted', modelNamed: noName },
     ),
     ...managementEndpoints,
   ];
@@ -99,12 +99,16 @@ async function remove(
 
 /** Models are files that the server was started with: endpoints that would change them are refused. */
 const managementEndpoints: readonly ModelEndpoint<ManagementContext>[] = [
-  row('/api/push', missing, push, { fields: pushFields }),
-  row('/api/copy', unchangeable, copy, { fields: copyFields }),
+  row('/api/push', missing, push, { fields: pushFields, response: 'refused' }),
+  row('/api/copy', unchangeable, copy, { fields: copyFields, response: 'refused' }),
   // HEAD asks whether a blob exists: 404 makes the client upload it.
-  row('/api/blobs/', missing, () => refuse('Blob upload'), { match: 'prefix', probeStatus: 404 }),
-  row('/api/me', withoutAccounts, noAccount),
-  row('/api/signout', withoutAccounts, noAccount),
+  row('/api/blobs/', missing, () => refuse('Blob upload'), {
+    match: 'prefix',
+    response: 'refused',
+    probeStatus: 404,
+  }),
+  row('/api/me', withoutAccounts, noAccount, { response: 'refused' }),
+  row('/api/signout', withoutAccounts, noAccount, { response: 'refused' }),
 ];
 
 function refuse(feature: string): never {

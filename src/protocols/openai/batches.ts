@@ -34,10 +34,20 @@ const reading = { queued: false, ...read('documents'), method: 'GET' } as const;
 const changing = { queued: false, ...write('documents') };
 
 const endpoints: readonly ModelEndpoint<Services>[] = [
-  openaiRow(path, 'Run the requests of a file when nothing else runs.', create, { ...changing, fields: createFields }),
-  openaiRow(path, 'The batches.', list, { ...reading, fields: listFields }),
-  rowBelow(openaiRow, path, `A batch (${path}/{id}).`, { '{id}': [retrieve] }, reading),
-  rowBelow(openaiRow, path, `Cancel a batch (${path}/{id}/cancel).`, { '{id}/cancel': [cancel] }, changing),
+  openaiRow(path, 'Run the requests of a file when nothing else runs.', create, {
+    ...changing,
+    fields: createFields,
+    response: 'batch',
+  }),
+  openaiRow(path, 'The batches.', list, { ...reading, fields: listFields, response: 'batches' }),
+  rowBelow(openaiRow, path, `A batch (${path}/{id}).`, { '{id}': { handle: retrieve, response: 'batch' } }, reading),
+  rowBelow(
+    openaiRow,
+    path,
+    `Cancel a batch (${path}/{id}/cancel).`,
+    { '{id}/cancel': { handle: cancel, response: 'batch' } },
+    changing,
+  ),
 ];
 
 /** Requests that run while the server has nothing else to do (`/v1/batches`). */

@@ -1,13 +1,14 @@
 import { AppError, evenCompacted } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { write } from '../access.ts';
-import { atPaths, type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, type Dialect, type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
-export const openaiFamily: Family = {
+export const openaiFamily: Dialect = {
   name: 'openai',
   title: 'OpenAI-compatible API',
+  responses: () => import('./responses.ts'),
   errorReply: (error) => json(errorBody(error), error.status, retryHeaders(error)),
 };
 

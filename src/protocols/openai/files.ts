@@ -87,34 +87,43 @@ export function fileEndpoints(services: FileServices) {
   const changing = { queued: false, ...write('documents') };
   const form = services.fileForm;
   const endpoints: readonly ModelEndpoint<FileServices>[] = [
-    openaiRow(filesPath, 'Store a file.', create, { ...changing, form, fields: uploadFileFields }),
-    openaiRow(filesPath, 'The stored files.', list, { ...reading, fields: listFilesFields }),
+    openaiRow(filesPath, 'Store a file.', create, {
+      ...changing,
+      form,
+      fields: uploadFileFields,
+      response: 'file',
+    }),
+    openaiRow(filesPath, 'The stored files.', list, { ...reading, fields: listFilesFields, response: 'files' }),
     rowBelow(
       openaiRow,
       filesPath,
       `A stored file (${filesPath}/{id}), or its content (${filesPath}/{id}/content).`,
-      { '{id}': [retrieve], '{id}/content': [contentReply] },
+      {
+        '{id}': { handle: retrieve, response: 'file' },
+        '{id}/content': { handle: contentReply, response: 'fileContent' },
+      },
       reading,
     ),
     rowBelow(
       openaiRow,
       filesPath,
       'Delete a file, also from all collections.',
-      { '{id}': [remove] },
+      { '{id}': { handle: remove, response: 'deletedFile' } },
       { ...changing, method: 'DELETE' },
     ),
     openaiRow(uploadsPath, 'Begin a file that is sent in parts.', createUpload, {
       ...changing,
       fields: createUploadFields,
+      response: 'upload',
     }),
     rowBelow(
       openaiRow,
       uploadsPath,
       'Add a part to an upload, complete it, or cancel it.',
       {
-        '{id}/parts': [addPart, addPartFields],
-        '{id}/complete': [completeUpload, completeUploadFields],
-        '{id}/cancel': [cancelUpload],
+        '{id}/parts': { handle: addPart, fields: addPartFields, response: 'uploadPart' },
+        '{id}/complete': { handle: completeUpload, fields: completeUploadFields, response: 'upload' },
+        '{id}/cancel': { handle: cancelUpload, response: 'upload' },
       },
       { ...changing, form: services.partForm },
     ),

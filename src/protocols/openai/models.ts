@@ -25,15 +25,19 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
 const row = endpointRow(information, { method: 'GET', family: openaiFamily });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsContext>[] = [
-  row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList),
+  row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList, { response: 'models' }),
   // ComfyUI has a list of models at this path too.
   row('/models', 'Another name for /v1/models.', answerList, {
     ...legacyOpen(information),
     match: 'exact',
+    response: 'models',
     aliasOf: '/v1/models',
   }),
   ...withShortPath(
-    row('/v1/models/', 'One model by its id.', answerOne, { match: 'prefix', below: { '{id}': undefined } }),
+    row('/v1/models/', 'One model by its id.', answerOne, {
+      match: 'prefix',
+      below: { '{id}': { response: 'model' } },
+    }),
   ),
 ];
 

@@ -20,7 +20,13 @@ export const embeddingsEndpoints = withShortPath(
     '/v1/embeddings',
     'Vectors of texts, many at once.',
     (call, context: EmbeddingContext) => answerList(call, embeddingFields, context),
-    { ...write('embeddings'), fields: embeddingFields, modelSelection: 'own-name', batched: true },
+    {
+      ...write('embeddings'),
+      fields: embeddingFields,
+      response: 'embeddings',
+      modelSelection: 'own-name',
+      batched: true,
+    },
   ),
 );
 

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { type Family, json } from '../../http/call.ts';
-import * as a from '../answers.ts';
-import { documentedPaths, type EndpointShape } from '../endpoint.ts';
+import { json } from '../../http/call.ts';
+import { type Dialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
 import { honoured, ignored, optional, readText, readWhole, tableSchema } from '../fields.ts';
+import * as s from '../response-schemas.ts';
 import { openapiDocument, operationId } from './document.ts';
 
-const family = (name: string): Family => ({
+const family = (name: string): Dialect => ({
   name,
   title: `The ${name} API`,
+  responses: async () => ({ errors: { native: s.object({ oops: s.string }) }, responses }),
   errorReply: ({ message, status }) => json({ oops: message }, status),
 });
 const native = family('native');
@@ -20,21 +21,19 @@ const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   queued: true,
   summary: 'Does something.',
   family: native,
+  response: 'some',
   ...own,
 });
 
 const some = { text: honoured(readText), user: ignored() };
 const list = { limit: honoured(optional(readWhole), 'how many') };
 
-const thing = a.named('Thing', a.object({ name: a.text, 'size?': a.count }));
-const answers: a.DialectAnswers = {
-  errors: { native: a.object({ oops: a.text }) },
-  answers: {
-    'POST /some': a.oneOf(a.json(a.list(thing)), a.events(thing, '[DONE]')),
-    'POST /own-errors': a.withErrors(a.media('audio/wav'), a.object({ success: a.words(false) })),
-    'POST /refused': a.refused,
-    'GET /v1/models/{id}': a.json(thing),
-  },
+const thing = s.named('Thing', s.object({ name: s.string, 'size?': s.count }));
+const responses: Readonly<Record<string, s.ResponseSchema>> = {
+  some: s.oneOf(s.json(s.array(thing)), s.sse(thing, '[DONE]')),
+  ownErrors: s.withErrors(s.media('audio/wav'), s.object({ success: s.literal(false) })),
+  refused: s.refused,
+  thing: s.json(thing),
 };
 
 interface Operation {
@@ -50,9 +49,9 @@ interface Operation {
   readonly security: readonly object[];
 }
 
-function documentOf(...endpoints: readonly EndpointShape[]) {
+async function documentOf(...endpoints: readonly EndpointShape[]) {
   const product = { name: 'Parley', version: '1.2.3' };
-  return openapiDocument({ product, endpoints, answers: [answers] }) as {
+  return (await openapiDocument({ product, endpoints, engineFeatures: [] })) as {
     readonly openapi: string;
     readonly info: object;
     readonly tags: readonly object[];
@@ -61,8 +60,8 @@ function documentOf(...endpoints: readonly EndpointShape[]) {
   };
 }
 
-test('openapiDocument: has version, title and tags', () => {
-  const document = documentOf(endpoint({}));
+test('openapiDocument: has version, title and tags', async () => {
+  const document = await documentOf(endpoint({}));
   expect(document).toMatchObject({
     openapi: '3.1.0',
     info: { title: 'Parley', version: '1.2.3' },
@@ -71,8 +70,8 @@ test('openapiDocument: has version, title and tags', () => {
   });
 });
 
-test('operation: refers to the schema of its field table', () => {
-  const { paths, components } = documentOf(endpoint({ fields: some }));
+test('operation: refers to the schema of its field table', async () => {
+  const { paths, components } = await documentOf(endpoint({ fields: some }));
   const operation = paths['/some']?.post;
   expect(operation?.requestBody).toEqual({
     required: true,
@@ -82,8 +81,8 @@ test('operation: refers to the schema of its field table', () => {
   expect(operation?.description).toBe('Requests wait in the queue. Also works below any path prefix.');
 });
 
-test('operation: an alias has the same body, and names its original', () => {
-  const { paths } = documentOf(
+test('operation: an alias has the same body, and names its original', async () => {
+  const { paths } = await documentOf(
     endpoint({ fields: some }),
     endpoint({ fields: some, path: '/other', aliasOf: '/some' }),
   );
@@ -93,27 +92,27 @@ test('operation: an alias has the same body, and names its original', () => {
   });
 });
 
-test('operation: a body without a table is an object', () => {
-  const { paths } = documentOf(endpoint({ path: '/unknown' }));
+test('operation: a body without a table is an object', async () => {
+  const { paths } = await documentOf(endpoint({ path: '/unknown' }));
   expect(paths['/unknown']?.post?.requestBody).toEqual({
     required: false,
     content: { 'application/json': { schema: { type: 'object' } } },
   });
 });
 
-test('operation: an endpoint with forms has multipart/form-data', () => {
-  const { paths } = documentOf(endpoint({ form: {} }));
+test('operation: an endpoint with forms has multipart/form-data', async () => {
+  const { paths } = await documentOf(endpoint({ form: {} }));
   expect(Object.keys(paths['/some']?.post?.requestBody?.content ?? {})).toEqual([
     'application/json',
     'multipart/form-data',
   ]);
 });
 
-test('operation: GET has query parameters, and path segments are parameters', () => {
+test('operation: GET has query parameters, and path segments are parameters', async () => {
   const get = { method: 'GET', queued: false } as const;
-  const { paths, components } = documentOf(
+  const { paths, components } = await documentOf(
     endpoint({ ...get, path: '/list', fields: list }),
-    endpoint({ ...get, path: '/v1/models/', match: 'prefix', below: { '{id}': undefined } }),
+    endpoint({ ...get, path: '/v1/models/', match: 'prefix', below: { '{id}': {} } }),
   );
   expect(paths['/list']?.get?.parameters).toEqual([
     {
@@ -131,8 +130,11 @@ test('operation: GET has query parameters, and path segments are parameters', ()
   ]);
 });
 
-test('operation: errors are those of the family, 401 only for guarded endpoints', () => {
-  const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
+test('operation: errors are those of the family, 401 only for guarded endpoints', async () => {
+  const { paths } = await documentOf(
+    endpoint({}),
+    endpoint({ path: '/open', response: 'undeclared', access: 'open', queued: false, method: 'GET' }),
+  );
   const operation = paths['/some']?.post;
   const schema = { $ref: '#/components/schemas/Answer.error_native' };
   expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503', 'default']);
@@ -145,8 +147,8 @@ test('operation: errors are those of the family, 401 only for guarded endpoints'
   expect(paths['/open']?.get?.security).toEqual([{}]);
 });
 
-test('operation: has the schemas of its answers; named ones are components', () => {
-  const { paths, components } = documentOf(endpoint({}));
+test('operation: has the schemas of its answers; named ones are components', async () => {
+  const { paths, components } = await documentOf(endpoint({}));
   const reference = { $ref: '#/components/schemas/Answer.Thing' };
   expect(paths['/some']?.post?.responses[200]?.content).toEqual({
     'application/json': { schema: { $ref: '#/components/schemas/Answer.post_some' } },
@@ -162,14 +164,14 @@ test('operation: has the schemas of its answers; named ones are components', () 
   });
 });
 
-test('operation: an alias, also below a prefix, has the answer of its original', () => {
-  const { paths } = documentOf(
+test('operation: an alias, also below a prefix, has the answer of its original', async () => {
+  const { paths } = await documentOf(
     endpoint({ path: '/other', aliasOf: '/some' }),
     endpoint({
       method: 'GET',
       path: '/models/',
       match: 'prefix',
-      below: { '{id}': undefined },
+      below: { '{id}': { response: 'thing' } },
       aliasOf: '/v1/models/',
     }),
   );
@@ -177,11 +179,14 @@ test('operation: an alias, also below a prefix, has the answer of its original',
   expect(paths['/models/{id}']?.get?.responses[200]?.content).toHaveProperty('application/json');
 });
 
-test('operation: has its own error bodies beside those of the family; a refused one has no success', () => {
-  const { paths } = documentOf(endpoint({ path: '/own-errors' }), endpoint({ path: '/refused' }));
+test('operation: has its own error bodies beside those of the family; a refused one has no success', async () => {
+  const { paths } = await documentOf(
+    endpoint({ path: '/own-errors', response: 'ownErrors' }),
+    endpoint({ path: '/refused', response: 'refused' }),
+  );
   const { responses } = paths['/own-errors']?.post ?? {};
   expect(responses?.default?.content['application/json']).toEqual({
-    schema: a.either({ $ref: '#/components/schemas/Answer.error_native' }, a.object({ success: a.words(false) })),
+    schema: s.union({ $ref: '#/components/schemas/Answer.error_native' }, s.object({ success: s.literal(false) })),
   });
   expect(responses?.[200]?.content).toEqual({
     'audio/wav': { schema: { type: 'string', contentMediaType: 'audio/wav' } },
@@ -189,23 +194,23 @@ test('operation: has its own error bodies beside those of the family; a refused 
   expect(Object.keys(paths['/refused']?.post?.responses ?? {})).toEqual(['400', '401', '503', 'default']);
 });
 
-test('openapiDocument: leaves out pages', () => {
-  const { paths, tags } = documentOf(endpoint({ family: family('pages'), path: '/page' }));
+test('openapiDocument: leaves out pages', async () => {
+  const { paths, tags } = await documentOf(endpoint({ family: family('pages'), path: '/page' }));
   expect(paths).toEqual({});
   expect(tags).toEqual([]);
 });
 
-test('openapiDocument: has two methods of one path', () => {
-  const { paths } = documentOf(endpoint({}), endpoint({ method: 'GET' }));
+test('openapiDocument: has two methods of one path', async () => {
+  const { paths } = await documentOf(endpoint({}), endpoint({ method: 'GET' }));
   expect(Object.keys(paths['/some'] ?? {})).toEqual(['post', 'get']);
 });
 
 test.each([
   [{ match: 'exact', path: '/ping' }, ['/ping']],
   [{ match: 'ending', path: '/v1/models' }, ['/v1/models']],
-  [{ match: 'prefix', path: '/v1/models/', below: { '{id}': undefined } }, ['/v1/models/{id}']],
+  [{ match: 'prefix', path: '/v1/models/', below: { '{id}': {} } }, ['/v1/models/{id}']],
   [
-    { match: 'prefix', path: '/v1/responses/', below: { '{id}': undefined, '{id}/input_items': undefined } },
+    { match: 'prefix', path: '/v1/responses/', below: { '{id}': {}, '{id}/input_items': {} } },
     ['/v1/responses/{id}', '/v1/responses/{id}/input_items'],
   ],
   [{ match: 'prefix', path: '/else/' }, ['/else/{rest}']],

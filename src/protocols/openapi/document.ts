@@ -1,31 +1,38 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
 import type { Family } from '../../http/call.ts';
-import { type Answer, anything, type DialectAnswers, either, type MediaType, named, oneOf } from '../answers.ts';
-import { documentedPaths, type EndpointShape } from '../endpoint.ts';
+import { type Dialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
 import { type Table, tableSchema } from '../fields.ts';
+import {
+  any,
+  type DialectResponses,
+  type MediaType,
+  named,
+  oneOf,
+  type ResponseSchema,
+  union,
+} from '../response-schemas.ts';
 
 interface DocumentOptions {
   readonly product: { readonly name: string; readonly version: string };
   readonly endpoints: readonly EndpointShape[];
-  readonly answers: readonly DialectAnswers[];
+  readonly engineFeatures: readonly string[];
 }
 
 /** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
-export function openapiDocument({ product, endpoints, answers }: DocumentOptions): object {
+export async function openapiDocument({ product, endpoints, engineFeatures }: DocumentOptions): Promise<object> {
   // Those that need a header are described with the endpoint of their path.
   const described = endpoints.filter(({ family, header }) => family.name !== 'pages' && header === undefined);
   const schemas = new Map<Table, SentSchema>();
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
-  const responses = responsesWith(answers, components);
-  const examples: Readonly<Record<string, object>> = Object.assign({}, ...answers.map((one) => one.examples));
+  const dialects = await responsesOf(described, engineFeatures);
   for (const endpoint of described) {
     const method = endpoint.method.toLowerCase();
-    for (const { path, fields } of documentedPaths(endpoint)) {
-      const others = endpoint.also?.header === undefined ? [] : documentedPaths(endpoint.also);
+    const others = endpoint.also?.header === undefined ? [] : documentedPaths(endpoint.also);
+    for (const documented of documentedPaths(endpoint)) {
+      const { path, fields, response = '' } = documented;
       const other = others.find((one) => one.path === path)?.fields;
-      const original = endpoint.aliasOf ?? path;
       const table = other ? { ...other, ...fields } : fields;
       const sent = fields && table && (schemas.get(fields) ?? { name: schemaName(path), schema: tableSchema(table) });
       if (sent) schemas.set(fields, sent);
@@ -33,8 +40,8 @@ export function openapiDocument({ product, endpoints, answers }: DocumentOptions
       paths[path] = {
         ...paths[path],
         [method]: {
-          ...operationOf(endpoint, path, sent, examples[`POST ${original}`]),
-          responses: responses(endpoint, path, original),
+          ...operationOf(endpoint, path, sent, dialects.get(endpoint.family)?.examples?.[response]),
+          responses: responses(endpoint, documented, dialects, components),
         },
       };
     }
@@ -139,51 +146,64 @@ export function operationId(method: string, path: string): string {
   return [method.toLowerCase(), ...words].join('_');
 }
 
-/** The responses of an operation; `original` is the path that `path` is another name of, or `path` itself. */
-type ResponsesOf = (endpoint: EndpointShape, path: string, original: string) => object;
+type ResponsesByDialect = ReadonlyMap<Dialect, DialectResponses>;
 
-/** Schemas of answers are put into `components`, and referred to. */
-function responsesWith(dialects: readonly DialectAnswers[], components: Record<string, JsonSchema>): ResponsesOf {
-  const answers = new Map(dialects.flatMap((one) => Object.entries(one.answers)));
-  const errors = new Map(
-    dialects.flatMap((one) =>
-      Object.entries(one.errors).map(([family, schema]) => [family, named(`error_${family}`, schema)] as const),
-    ),
-  );
-  return (endpoint, path, original) => {
-    const { method, family, also } = endpoint;
-    const own = answerOf(answers, method, path, original);
-    const other = also && otherAnswer(answers, also, path);
-    const { operation, answer } =
-      own && other ? { operation: `${method} ${path}`, answer: oneOf(own.answer, other.answer) } : (own ?? {});
-    const others = answer?.errors ?? (also && errors.get(also.family.name));
-    const error = errors.get(family.name) ?? anything;
-    const failure = { schema: withRefs(others ? either(error, others) : error, components) };
-    return {
-      ...(answer && successes(answer, componentName(operation ?? ''), components)),
-      ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, family, failure))),
-      default: { description: 'An error.', content: { 'application/json': failure } },
-    };
+async function responsesOf(
+  endpoints: readonly EndpointShape[],
+  engineFeatures: readonly string[],
+): Promise<ResponsesByDialect> {
+  const dialects = new Set(endpoints.flatMap(({ family, also }) => (also ? [family, also.family] : [family])));
+  const entries = [...dialects].map(async (dialect) => {
+    return [dialect, (await dialect.responses?.(engineFeatures)) ?? { errors: {}, responses: {} }] as const;
+  });
+  return new Map(await Promise.all(entries));
+}
+
+type DocumentedPath = ReturnType<typeof documentedPaths>[number];
+
+/** The responses of an operation. Schemas are put into `components`, and referred to. */
+function responses(
+  endpoint: EndpointShape,
+  documented: DocumentedPath,
+  dialects: ResponsesByDialect,
+  components: Record<string, JsonSchema>,
+): object {
+  const { method, family, also } = endpoint;
+  const { path, original } = documented;
+  const own = responseOf(family, documented, dialects);
+  const other = also && responseOf(also.family, otherPath(also, path), dialects);
+  const response = own && other ? oneOf(own, other) : own;
+  const others = response?.errors ?? (also && errorOf(also.family, dialects));
+  const error = errorOf(family, dialects) ?? any;
+  const failure = { schema: withRefs(others ? union(error, others) : error, components) };
+  const name = componentName(`${method} ${own && other ? path : original}`);
+  return {
+    ...(response && successes(response, name, components)),
+    ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, family, failure))),
+    default: { description: 'An error.', content: { 'application/json': failure } },
   };
 }
 
-/** Answers at a path of two dialects are named by the header that tells them apart. */
-function otherAnswer(answers: ReadonlyMap<string, Answer>, also: EndpointShape, path: string) {
-  const { method, header } = also;
-  if (header === undefined) return answerOf(answers, method, also.path, also.path);
-  const answer = answers.get(`${method} ${path} with ${header}`);
-  return answer && { answer };
+/** Of an endpoint that shares paths, by a header or by the fields of its requests. */
+function otherPath(also: EndpointShape, path: string): DocumentedPath | undefined {
+  return documentedPaths(also).find((one) => also.header === undefined || one.path === path);
 }
 
-function answerOf(answers: ReadonlyMap<string, Answer>, method: string, path: string, original: string) {
-  const below = /\{\w+\}.*$/.exec(path)?.[0] ?? '';
-  const names = [path, original, `${original}${below}`].map((name) => `${method} ${name}`);
-  const operation = names.find((name) => answers.has(name));
-  return operation === undefined ? undefined : { operation, answer: answers.get(operation) as Answer };
+function responseOf(
+  dialect: Dialect,
+  documented: DocumentedPath | undefined,
+  dialects: ResponsesByDialect,
+): ResponseSchema | undefined {
+  return dialects.get(dialect)?.responses[documented?.response ?? ''];
+}
+
+function errorOf(dialect: Dialect, dialects: ResponsesByDialect): JsonSchema | undefined {
+  const schema = dialects.get(dialect)?.errors[dialect.name];
+  return schema && named(`error_${dialect.name}`, schema);
 }
 
 function successes(
-  { content, statuses = [200] }: Answer,
+  { content, statuses = [200] }: ResponseSchema,
   name: string,
   components: Record<string, JsonSchema>,
 ): object {

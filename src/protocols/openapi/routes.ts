@@ -20,5 +20,5 @@ export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpo
   const get = endpointRow(information, { method: 'GET', family });
   const summary =
     'The description of this server as OpenAPI 3.1. With ?all=1 also the Ollama, ComfyUI, XTTS and VITS endpoints.';
-  return get('/api/openapi.json', summary, (call) => reply('..', call));
+  return get('/api/openapi.json', summary, (call) => reply('..', call), { response: 'openapi' });
 }

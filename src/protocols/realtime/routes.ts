@@ -1,17 +1,18 @@
 import { AppError } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, keyInProtocol, write } from '../access.ts';
-import { type PlainEndpoint, withShortPath } from '../endpoint.ts';
+import { type Dialect, type PlainEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 import type { openConnection, RealtimeServices } from './connection.ts';
 import { responseFields, sessionFields } from './fields.ts';
 import { waitingAudio } from './waiting-audio.ts';
 
-const realtimeFamily: Family = {
+const realtimeFamily: Dialect = {
   name: 'realtime',
   title: 'OpenAI Realtime API',
+  responses: () => import('./responses.ts'),
   errorReply: (error) => json({ error: openaiError(error, error.message, null) }, error.status, retryHeaders(error)),
 };
 
@@ -24,6 +25,7 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = withShortPath({
   path,
   queued: false,
   recorded: true,
+  response: 'refused',
   ...information,
   summary: 'A spoken conversation over a WebSocket: audio in, audio out.',
   family: realtimeFamily,

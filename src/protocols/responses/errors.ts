@@ -1,6 +1,7 @@
 import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import type { Dialect } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
 /** Inside of a failed response: agents compact their history or wait when they read these. */
@@ -12,9 +13,10 @@ const failureCodes: Partial<Record<ErrorCode, string>> = {
   'key-tokens-used': 'rate_limit_exceeded',
 };
 
-export const responsesFamily: Family = {
+export const responsesFamily: Dialect = {
   name: 'responses',
   title: 'Responses-compatible API',
+  responses: () => import('./responses.ts'),
   errorReply(error) {
     const param = paramOf(error);
     const code = param === 'previous_response_id' ? 'previous_response_not_found' : undefined;

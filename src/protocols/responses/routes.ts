@@ -51,27 +51,38 @@ const endpoints: readonly ModelEndpoint<DialectContext & ResponseState>[] = [
     replayedAs: 'chat',
     batched: true,
     fields: createFields,
+    response: 'reply',
   }),
   row(`${path}/input_tokens`, 'Count the tokens of a request.', asClient(countTokens), {
     ...read('chat'),
     fields: countFields,
+    response: 'inputTokens',
   }),
   row(
     `${path}/compact`,
     'Summarise a conversation: the output is the input of the next request.',
     asClient(compactConversation),
-    { queued: true, fields: compactFields },
+    { queued: true, fields: compactFields, response: 'compaction' },
   ),
   rowBelow(
     row,
     path,
     `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
-    { '{id}': [asClient(retrieve), retrieveFields], '{id}/input_items': [asClient(inputItems), inputItemsFields] },
+    {
+      '{id}': { handle: asClient(retrieve), fields: retrieveFields, response: 'stored' },
+      '{id}/input_items': { handle: asClient(inputItems), fields: inputItemsFields, response: 'inputItems' },
+    },
     { ...read('chat'), method: 'GET' },
   ),
-  rowBelow(row, path, `Forget a stored response (${path}/{id}).`, { '{id}': [asClient(forget)] }, { method: 'DELETE' }),
+  rowBelow(
+    row,
+    path,
+    `Forget a stored response (${path}/{id}).`,
+    { '{id}': { handle: asClient(forget), response: 'deleted' } },
+    { method: 'DELETE' },
+  ),
   rowBelow(row, path, `Stop a response in the background (${path}/{id}/cancel).`, {
-    '{id}/cancel': [asClient(cancel)],
+    '{id}/cancel': { handle: asClient(cancel), response: 'response' },
   }),
 ];
 

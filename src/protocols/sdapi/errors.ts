@@ -1,6 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
+import type { Dialect } from '../endpoint.ts';
 
 /** The status that the original gives to what it cannot read. */
 const unreadable = 422;
@@ -14,9 +15,10 @@ const types = new Map([
 ]);
 
 /** `detail` is an object as in the native family, whose clients speak this dialect too; the rest is the original's. */
-export const sdapiFamily: Family = {
+export const sdapiFamily: Dialect = {
   name: 'sdapi',
   title: 'Stable Diffusion web UI API',
+  responses: () => import('./responses.ts'),
   errorReply(error) {
     const status = unreadableCodes.has(error.code) ? unreadable : error.status;
     return json(errorBody(error), status, retryHeaders(error));

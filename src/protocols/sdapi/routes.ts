@@ -39,32 +39,46 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
     rule: AccessRule,
     path: string,
     summary: string,
+    response: string,
     value: (call: Call, context: SdapiContext) => unknown,
   ): Own =>
     row(`/sdapi/v1/${path}`, summary, (call, context) => json(value(call, context)), {
       ...legacyOpen(rule),
       method: 'GET',
+      response,
     });
   // A model name in the body is not that of a text model.
   const post = (path: string, summary: string, handle: Own['handle'], own: Partial<Own> = {}): Own =>
     row(`/sdapi/v1/${path}`, summary, handle, { modelSelection: 'any-name', ...own });
-  const work = (path: string, summary: string, fields: Table, handle: Own['handle']): Own =>
-    post(path, summary, handle, { queued: true, fields });
+  const work = (path: string, summary: string, response: string, fields: Table, handle: Own['handle']): Own =>
+    post(path, summary, handle, { queued: true, fields, response });
   const endpoints = [
-    work('txt2img', 'A picture from a prompt.', drawFields, (call, context) =>
+    work('txt2img', 'A picture from a prompt.', 'textToImage', drawFields, (call, context) =>
       draw(call, 'txt2img', { ...context, last }),
     ),
-    work('img2img', 'A picture from a prompt and a picture.', drawFields, (call, context) =>
+    work('img2img', 'A picture from a prompt and a picture.', 'imageToImage', drawFields, (call, context) =>
       draw(call, 'img2img', { ...context, last }),
     ),
-    ...atPaths(work('extra-single-image', 'A picture enlarged.', extraSingleFields, upscaleOne), '/sdapi/v1/upscale'),
-    work('extra-batch-images', 'Several pictures enlarged.', extraBatchFields, upscaleMany),
-    work('interrogate', 'A caption for a picture, by the text model.', interrogateFields, interrogate),
-    post('png-info', 'The infotext of a picture.', pngInfo, { ...legacyOpen(read('images')), fields: pngInfoFields }),
-    post('interrupt', 'Stop all drawings, or that of the genkey in the query.', (call, { drawings }) => {
-      if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
-      return json({});
+    ...atPaths(
+      work('extra-single-image', 'A picture enlarged.', 'upscaledImage', extraSingleFields, upscaleOne),
+      '/sdapi/v1/upscale',
+    ),
+    work('extra-batch-images', 'Several pictures enlarged.', 'upscaledImages', extraBatchFields, upscaleMany),
+    work('interrogate', 'A caption for a picture, by the text model.', 'caption', interrogateFields, interrogate),
+    post('png-info', 'The infotext of a picture.', pngInfo, {
+      ...legacyOpen(read('images')),
+      fields: pngInfoFields,
+      response: 'imageInfo',
     }),
+    post(
+      'interrupt',
+      'Stop all drawings, or that of the genkey in the query.',
+      (call, { drawings }) => {
+        if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
+        return json({});
+      },
+      { response: 'empty' },
+    ),
     post(
       'skip',
       'Skip the current picture of all drawings, or of that of the genkey in the query.',
@@ -72,61 +86,68 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
         context.drawings.skip(keyOf(call.query), clientOf(call));
         return json(null);
       },
+      { response: 'nil' },
     ),
     post(
       'options',
       'Accepted; names of other models are refused.',
       (call, { taskServices }) => setOptions(call, taskServices?.image?.facts),
-      { fields: optionFields },
+      { fields: optionFields, response: 'setOptions' },
     ),
     ...['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras'].map((path) =>
-      post(path, 'Accepted without effect.', () => json(null)),
+      post(path, 'Accepted without effect.', () => json(null), { response: 'nil' }),
     ),
     ...['unload-checkpoint', 'reload-checkpoint'].map((path) =>
-      post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({})),
+      post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({}), { response: 'empty' }),
     ),
-    get(read('images'), 'progress', 'Progress of the drawing.', (call, { drawings, now }) =>
+    get(read('images'), 'progress', 'Progress of the drawing.', 'progress', (call, { drawings, now }) =>
       progressReply(call, drawings, last, now()),
     ),
-    get(read('images'), 'get_last.json', 'The last picture of this genkey.', (call) => lastDrawing(call, last)),
-    ...Object.entries(lists).map(([path, [summary, of]]) =>
-      get(information, path, summary, (call, { taskServices }) => of(factsFor(call, taskServices?.image?.facts))),
+    get(read('images'), 'get_last.json', 'The last picture of this genkey.', 'lastImage', (call) =>
+      lastDrawing(call, last),
+    ),
+    ...Object.entries(lists).map(([path, [summary, response, of]]) =>
+      get(information, path, summary, response, (call, { taskServices }) =>
+        of(factsFor(call, taskServices?.image?.facts)),
+      ),
     ),
   ];
   return withServices(endpoints, server);
 }
 
-type List = readonly [summary: string, of: (facts?: ImageFacts) => unknown];
+type List = readonly [summary: string, response: string, of: (facts?: ImageFacts) => unknown];
 
-const none: List = ['None.', () => []];
+const none: List = ['None.', 'none', () => []];
 
 /** Lists by path; without a model most of them are empty. */
 const lists: Readonly<Record<string, List>> = {
-  options: ['The options that clients read.', optionsOf],
-  'sd-models': ['The image model.', (facts) => (facts ? [modelEntry(facts)] : [])],
-  samplers: ['The samplers of the model.', (facts) => facts?.samplers.map(samplerEntry) ?? []],
+  options: ['The options that clients read.', 'options', optionsOf],
+  'sd-models': ['The image model.', 'models', (facts) => (facts ? [modelEntry(facts)] : [])],
+  samplers: ['The samplers of the model.', 'samplers', (facts) => facts?.samplers.map(samplerEntry) ?? []],
   schedulers: [
     'The schedulers of the model.',
+    'schedulers',
     (facts) => facts?.schedulers.map((name) => ({ name, label: name, aliases: [] })) ?? [],
   ],
-  upscalers: ['The upscalers.', (facts) => (facts ? upscalerEntries(facts) : [])],
+  upscalers: ['The upscalers.', 'upscalers', (facts) => (facts ? upscalerEntries(facts) : [])],
   'latent-upscale-modes': none,
   loras: [
     'The LoRAs of the model.',
+    'loras',
     (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
   ],
-  'sd-vae': ['The VAE file that replaces that of the model.', vaeEntries],
-  'sd-modules': ['The same under another name.', vaeEntries],
+  'sd-vae': ['The VAE file that replaces that of the model.', 'vae', vaeEntries],
+  'sd-modules': ['The same under another name.', 'vae', vaeEntries],
   'prompt-styles': none,
   hypernetworks: none,
   'face-restorers': none,
-  'realesrgan-models': ['None; see upscalers.', () => []],
+  'realesrgan-models': ['None; see upscalers.', 'none', () => []],
   extensions: none,
   'script-info': none,
-  scripts: ['None.', () => ({ txt2img: [], img2img: [] })],
-  embeddings: ['None.', () => ({ loaded: {}, skipped: {} })],
-  'cmd-flags': ['The file of the model.', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
-  memory: ['The memory of the machine.', memory],
+  scripts: ['None.', 'scripts', () => ({ txt2img: [], img2img: [] })],
+  embeddings: ['None.', 'embeddings', () => ({ loaded: {}, skipped: {} })],
+  'cmd-flags': ['The file of the model.', 'flags', (facts) => ({ api: true, ckpt: facts ? fileName(facts) : null })],
+  memory: ['The memory of the machine.', 'memory', memory],
 };
 
 /** Clients choose the entry of the list of models with this title. */

@@ -8,15 +8,16 @@ import { Libraries, libraryOf, noKey, type Owner } from '../../core/owner.ts';
 import { fileNameOf } from '../../core/person-data.ts';
 import type { SpeechFormat, Voice } from '../../core/speech.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
 import { type DialectContext, ignoredHeader } from '../dialect.ts';
-import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, type Dialect, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, speak, streamedSound, wholeSound } from '../spoken-reply.ts';
 import { readVoiceName, speechOf, speedRange, spokenFields, spokenNotes } from '../spoken-text.ts';
+import { defaultSettings, withSettings } from './settings.ts';
 
 /** Per-model part of the context. */
 interface XttsContext extends Pick<DialectContext, 'taskServices'> {
@@ -24,10 +25,11 @@ interface XttsContext extends Pick<DialectContext, 'taskServices'> {
 }
 
 /** As in the original, `detail` is a sentence, or a list if a field is wrong. */
-export const xttsFamily: Family = {
+export const xttsFamily: Dialect = {
   name: 'xtts',
   title: 'XTTS API server',
   emulation: true,
+  responses: () => import('./responses.ts'),
   errorReply(error) {
     const { code, details, message: msg, status } = error;
     if (code === 'invalid-field' && 'field' in details) {
@@ -39,10 +41,11 @@ export const xttsFamily: Family = {
   },
 };
 
-export const vitsFamily: Family = {
+export const vitsFamily: Dialect = {
   name: 'vits',
   title: 'VITS simple API',
   emulation: true,
+  responses: () => import('./responses.ts'),
   errorReply: (error) =>
     json({ status: 'error', message: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
@@ -94,39 +97,57 @@ export function xttsEndpoints({
   }
 
   return [
-    post('/tts_to_audio', 'A text as a WAV file.', toAudio, { fields: toAudioFields, ...speech }),
+    post('/tts_to_audio', 'A text as a WAV file.', toAudio, { fields: toAudioFields, response: 'wav', ...speech }),
     get('/tts_stream', 'A text as a WAV file that is streamed.', asStream, {
       ...legacyOpen(keyInQuery(write('audio'))),
       fields: streamFields,
+      response: 'stream',
       ...speech,
     }),
     post('/tts_to_file', 'A text as a WAV file in the output folder of the server.', toFile, {
       ...write('audio'),
       fields: toAudioFields,
+      response: 'savedFile',
       ...speech,
     }),
-    get('/speakers_list', 'The names of the voices.', async (_, context) =>
-      json((await voicesOf(context)).map(({ name }) => name)),
+    get(
+      '/speakers_list',
+      'The names of the voices.',
+      async (_, context) => json((await voicesOf(context)).map(({ name }) => name)),
+      { response: 'names' },
     ),
-    get('/speakers', 'The voices as objects.', speakers),
-    get('/languages', 'Codes of languages by their names.', () => json({ languages })),
-    get('/get_tts_settings', 'The settings of /set_tts_settings.', (call) => json(settings.of(call).current)),
+    get('/speakers', 'The voices as objects.', speakers, { response: 'speakers' }),
+    get('/languages', 'Codes of languages by their names.', () => json({ languages }), { response: 'languages' }),
+    get('/get_tts_settings', 'The settings of /set_tts_settings.', (call) => json(settings.of(call).current), {
+      response: 'settings',
+    }),
     post('/set_tts_settings', 'The speed, for all later requests; other settings are stored without effect.', set, {
       fields: settingsFields,
+      response: 'message',
     }),
-    get('/get_models_list', 'The voice model.', ({ authorized }, { taskServices }) => {
-      const service = taskServices?.speech;
-      return json(service ? [authorized ? service.name : hiddenModelName] : []);
-    }),
-    post('/switch_model', 'Accepts the name of the loaded model.', switchModel),
-    get('/get_folders', 'Always empty: clients need not know folders of the server.', () =>
-      json({ speaker_folder: '', output_folder: '', model_folder: '' }),
+    get(
+      '/get_models_list',
+      'The voice model.',
+      ({ authorized }, { taskServices }) => {
+        const service = taskServices?.speech;
+        return json(service ? [authorized ? service.name : hiddenModelName] : []);
+      },
+      { response: 'names' },
     ),
-    post('/set_output', 'Refused: clients do not choose folders of the server.', refuseFolder),
-    post('/set_speaker_folder', 'Refused: clients do not choose folders of the server.', refuseFolder),
-    get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix' }),
-    get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, vits),
-    get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, vits),
+    post('/switch_model', 'Accepts the name of the loaded model.', switchModel, { response: 'message' }),
+    get(
+      '/get_folders',
+      'Always empty: clients need not know folders of the server.',
+      () => json({ speaker_folder: '', output_folder: '', model_folder: '' }),
+      { response: 'folders' },
+    ),
+    post('/set_output', 'Refused: clients do not choose folders of the server.', refuseFolder, { response: 'refused' }),
+    post('/set_speaker_folder', 'Refused: clients do not choose folders of the server.', refuseFolder, {
+      response: 'refused',
+    }),
+    get('/sample/', 'A sample of --ttsdir.', sample, { match: 'prefix', response: 'sample' }),
+    get('/voice/speakers', 'The voices by their numbers.', vitsSpeakers, { ...vits, response: 'vitsSpeakers' }),
+    get('/voice/check', 'Succeeds if there is a speech model.', vitsCheck, { ...vits, response: 'vitsCheck' }),
     get('/voice/vits', vitsSummary, (call, context) => vitsSpeech(call, Object.fromEntries(call.query), context), {
       ...keyInQuery(write('audio')),
       fields: vitsFields,
@@ -143,7 +164,7 @@ export function xttsEndpoints({
 
 const speech = { queued: true, modelSelection: 'any-name' } as const;
 const vits = { family: vitsFamily } as const;
-const spoken = { ...vits, ...speech };
+const spoken = { ...vits, ...speech, response: 'speech' };
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
 const get = endpointRow(information, { method: 'GET', family: xttsFamily });
@@ -302,46 +323,6 @@ const toAudioFields = {
   ...f.each(['accent', 'save_path'], f.ignored()),
   stream: f.ignored('Use /tts_stream.'),
 };
-
-/** Only the speed has an effect; the rest is stored and returned to clients. */
-export const defaultSettings = {
-  temperature: 0.75,
-  speed: 1,
-  length_penalty: 1,
-  repetition_penalty: 5,
-  top_p: 0.85,
-  top_k: 50,
-  enable_text_splitting: true,
-  stream_chunk_size: 100,
-};
-
-type XttsSettings = Readonly<typeof defaultSettings>;
-
-/** The limits of the original. */
-const limits: Readonly<Partial<Record<string, readonly [number, number]>>> = {
-  temperature: [0.01, 1],
-  speed: [0.2, 2],
-  repetition_penalty: [0.1, 10],
-  top_p: [0.01, 1],
-  top_k: [1, 100],
-  stream_chunk_size: [20, 400],
-};
-
-/** Browsers send numbers of sliders as strings. A setting that is missing or no number keeps its value. */
-export function withSettings(settings: XttsSettings, body: JsonObject): XttsSettings {
-  const changed = Object.entries(settings).map(([key, present]: [string, number | boolean]) => {
-    if (typeof present === 'boolean') return [key, readSwitch(body[key], present)];
-    const [min, max] = limits[key] ?? [];
-    return [key, f.clamp(f.orElse(f.looseNumber, present)(body[key], key), min, max)];
-  });
-  return Object.fromEntries(changed) as XttsSettings;
-}
-
-function readSwitch(sent: unknown, present: boolean): boolean {
-  const word = String(sent).trim().toLowerCase();
-  if (word === 'true' || word === '1') return true;
-  return word === 'false' || word === '0' ? false : present;
-}
 
 const settingsFields = {
   speed: f.honoured(f.optional(f.looseNumber), 'For all later requests of all clients. Limited to 0.2 to 2.'),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultSettings, withSettings } from './routes.ts';
+import { defaultSettings, withSettings } from './settings.ts';
 
 describe('withSettings', () => {
   test('reads numbers from strings', () => {

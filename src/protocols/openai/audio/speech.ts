@@ -43,13 +43,16 @@ const speechFields = {
 
 type SpeechContext = Pick<DialectContext, 'taskServices'>;
 
+const listing = { ...information, method: 'GET', queued: false } as const;
+
 export const speechEndpoints: readonly ModelEndpoint<SpeechContext>[] = [
   ...audioRows('speech', 'A text as speech: mp3, wav, opus, flac or pcm.', speech, {
     ...audioTask,
     fields: speechFields,
+    response: 'speech',
   }),
-  ...audioRows('voices', 'The voices.', voiceList, { ...information, method: 'GET', queued: false }),
-  ...audioRows('models', 'The models for speech.', modelList, { ...information, method: 'GET', queued: false }),
+  ...audioRows('voices', 'The voices.', voiceList, { ...listing, response: 'voices' }),
+  ...audioRows('models', 'The models for speech.', modelList, { ...listing, response: 'speechModels' }),
 ];
 
 async function voiceList(_: Call, { taskServices }: SpeechContext): Promise<Reply> {

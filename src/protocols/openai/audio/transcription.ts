@@ -68,13 +68,13 @@ export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionContext
     'transcriptions',
     'Speech to text, streamed or whole.',
     (call, context) => answer(call, context, false),
-    { ...audioTask, form: {}, fields: transcriptionFields },
+    { ...audioTask, form: {}, fields: transcriptionFields, response: 'transcription' },
   ),
   ...audioRows<TranscriptionContext>(
     'translations',
     'Speech in any language to English text.',
     (call, context) => answer(call, context, true),
-    { ...audioTask, form: {}, fields: translationFields },
+    { ...audioTask, form: {}, fields: translationFields, response: 'translation' },
   ),
 ];
 

@@ -18,6 +18,7 @@ export const chatEndpoints = [
   openaiRow('/v1/chat/completions', 'Answer a conversation, streamed or whole.', answerChat, {
     ...write('chat'),
     fields: chatFields,
+    response: 'chat',
     replayedAs: 'chat',
     batched: true,
   }),
@@ -25,7 +26,7 @@ export const chatEndpoints = [
     '/v1/chat/completions/input_tokens',
     'How many tokens the prompt of a conversation has; takes the body of a chat.',
     countTokens,
-    { ...read('chat'), fields: inputTokensFields, queued: false, recorded: false },
+    { ...read('chat'), fields: inputTokensFields, response: 'inputTokens', queued: false, recorded: false },
   ),
 ].flatMap(withShortPath);
 

@@ -17,6 +17,7 @@ import { completionFields } from './fields.ts';
 export const completionEndpoints = withShortPath(
   openaiRow('/v1/completions', 'Continue texts, streamed or whole.', answerCompletion, {
     fields: completionFields,
+    response: 'completion',
     replayedAs: 'text',
     batched: true,
   }),

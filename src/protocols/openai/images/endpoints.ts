@@ -28,6 +28,7 @@ const endpoints = Object.values(imageKinds).flatMap((kind) =>
     openaiRow(kind.path, kind.summary, (call, context) => answer(call, kind, context), {
       ...legacyOpen(write('images')),
       fields: kind.fields,
+      response: kind.input === 'none' ? 'images' : 'editedImages',
       modelSelection: 'any-name',
       batched: true,
       // Sixteen pictures and a mask.

@@ -76,35 +76,45 @@ const inStore =
   };
 
 const endpoints: readonly ModelEndpoint<Services>[] = [
-  row(path, 'Create a vector store.', create, { fields: createFields }),
-  row(path, 'The vector stores.', list, { ...reading, fields: pageFields }),
+  row(path, 'Create a vector store.', create, { fields: createFields, response: 'vectorStore' }),
+  row(path, 'The vector stores.', list, { ...reading, fields: pageFields, response: 'vectorStores' }),
   rowBelow(
     row,
     path,
     'A vector store, its files, the text of a file, a batch of files.',
     {
-      '{id}': [inStore((_, { collection }) => json(storeObject(collection), 200, pollHeaders))],
-      '{id}/files': [inStore(listFiles), filePageFields],
-      '{id}/files/{file_id}': [inStore(showFile)],
-      '{id}/files/{file_id}/content': [inStore(showContent)],
-      '{id}/file_batches/{batch_id}': [inStore(showBatch)],
-      '{id}/file_batches/{batch_id}/files': [inStore(listBatchFiles), filePageFields],
+      '{id}': {
+        handle: inStore((_, { collection }) => json(storeObject(collection), 200, pollHeaders)),
+        response: 'vectorStore',
+      },
+      '{id}/files': { handle: inStore(listFiles), fields: filePageFields, response: 'vectorStoreFiles' },
+      '{id}/files/{file_id}': { handle: inStore(showFile), response: 'vectorStoreFile' },
+      '{id}/files/{file_id}/content': { handle: inStore(showContent), response: 'vectorStoreFileContent' },
+      '{id}/file_batches/{batch_id}': { handle: inStore(showBatch), response: 'vectorStoreBatch' },
+      '{id}/file_batches/{batch_id}/files': {
+        handle: inStore(listBatchFiles),
+        fields: filePageFields,
+        response: 'vectorStoreFiles',
+      },
     },
     reading,
   ),
   rowBelow(row, path, 'Change or search a vector store, attach files, change the attributes of a file.', {
-    '{id}': [inStore(changeStore), changeFields],
-    '{id}/search': [inStore(search), searchFields],
-    '{id}/files': [inStore(attach), attachFields],
-    '{id}/files/{file_id}': [inStore(changeFile), attributeFields],
-    '{id}/file_batches': [inStore(createBatch), batchFields],
-    '{id}/file_batches/{batch_id}/cancel': [inStore(cancelBatch)],
+    '{id}': { handle: inStore(changeStore), fields: changeFields, response: 'vectorStore' },
+    '{id}/search': { handle: inStore(search), fields: searchFields, response: 'vectorStoreSearch' },
+    '{id}/files': { handle: inStore(attach), fields: attachFields, response: 'vectorStoreFile' },
+    '{id}/files/{file_id}': { handle: inStore(changeFile), fields: attributeFields, response: 'vectorStoreFile' },
+    '{id}/file_batches': { handle: inStore(createBatch), fields: batchFields, response: 'vectorStoreBatch' },
+    '{id}/file_batches/{batch_id}/cancel': { handle: inStore(cancelBatch), response: 'vectorStoreBatch' },
   }),
   rowBelow(
     row,
     path,
     'Delete a vector store, or detach a file from it.',
-    { '{id}': [inStore(removeStore)], '{id}/files/{file_id}': [inStore(detach)] },
+    {
+      '{id}': { handle: inStore(removeStore), response: 'deletedVectorStore' },
+      '{id}/files/{file_id}': { handle: inStore(detach), response: 'deletedVectorStoreFile' },
+    },
     { method: 'DELETE' },
   ),
 ];
