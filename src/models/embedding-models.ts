@@ -14,7 +14,6 @@ import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import { llamaPackages } from './engine-packages.ts';
-import { remoteTask } from './remote-tasks.ts';
 import { builtIn, type ModelTools, type TaskModel, workerSpec } from './task-model.ts';
 import { displayName, engineThreads, knownBuilds } from './text-engine.ts';
 
@@ -22,10 +21,8 @@ type EmbeddingModel = TaskModel<EmbeddingEngine>;
 
 const noShape: ModelShape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
 
-/** The model of `--remote` or `--embeddingsmodel`, or the built-in one. */
+/** The model of `--embeddingsmodel`, or the built-in one. */
 export function embeddingModel(settings: Settings, { terminal }: ModelTools): EmbeddingModel {
-  const remote = remoteTask('embedding', settings, terminal);
-  if (remote) return remote;
   const { embeddingsmodel } = settings;
   if (embeddingsmodel === '') {
     // Dated by the installation, because files of packages have no dates.

@@ -29,7 +29,6 @@ import {
 } from './engine-packages.ts';
 import { encodedImageSource, imageModel, imagePackages, sketchPath } from './image-model.ts';
 import { musicModel, musicPackages } from './music-model.ts';
-import { programTask } from './program-spec.ts';
 import type { Registry } from './registry.ts';
 import { engineSourceOf, type LoadTimeout, pickedSource } from './registry-source.ts';
 import { speechModel, speechPackages } from './speech-model.ts';
@@ -231,9 +230,14 @@ export type EngineServices = { readonly [Name in TaskName]?: ReturnType<TaskRows
 /** Whether the engine can be loaded; missing where it always can. */
 type Available = Pick<EngineSource<unknown>, 'available'>;
 
-/** The models that the settings name, or the built-in ones. Loads nothing. */
-export function taskModels(settings: Settings, tools: ModelTools): TaskModels {
-  return perKind((name, kind) => programTask(name, settings, tools) ?? kind.model(settings, tools));
+/** The models that the settings name, or the built-in ones. Loads no model. */
+export async function taskModels(settings: Settings, tools: ModelTools): Promise<TaskModels> {
+  // Few servers have engine programs or remote backends: what they need is loaded only there.
+  const { engine, remote, sdremote } = settings;
+  const programs = engine === null ? undefined : (await import('./program-spec.ts')).programTaskModels(settings, tools);
+  const remotes =
+    remote || sdremote ? (await import('./remote-tasks.ts')).remoteTaskModels(settings, tools.terminal) : undefined;
+  return perKind((name, kind) => programs?.(name) ?? remotes?.(name) ?? kind.model(settings, tools));
 }
 
 /** Engine sources of a model context. Adds the specs to the registry. */

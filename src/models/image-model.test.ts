@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import { diffusionModel, imageModel } from './image-model.ts';
+import { taskModels } from './engine-kinds.ts';
+import { diffusionModel } from './image-model.ts';
+import type { ImageModel } from './task-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-diffusion-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -50,22 +52,24 @@ describe('imageModel: --sdmodel', () => {
 });
 
 describe('imageModel: source', () => {
-  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, tools).spec.name;
+  const imageOf = async (changes: Partial<Settings>) =>
+    (await taskModels({ ...defaultSettings, ...changes }, tools)).image as ImageModel;
+  const name = async (changes: Partial<Settings>) => (await imageOf(changes)).spec.name;
 
-  test('is the built-in model, that of --sdmodel, or the server of --sdremote', () => {
-    expect(name({})).toBe('parley-sketch (built-in)');
-    expect(name({ sdmodel: path })).toBe('dream');
-    expect(name({ sdremote: ['localhost:7860'] })).toBe('http://localhost:7860');
+  test('is the built-in model, that of --sdmodel, or the server of --sdremote', async () => {
+    expect(await name({})).toBe('parley-sketch (built-in)');
+    expect(await name({ sdmodel: path })).toBe('dream');
+    expect(await name({ sdremote: ['localhost:7860'] })).toBe('http://localhost:7860');
   });
 
   test('--sdremote: needs no memory, and may become reachable later', async () => {
-    const { given, optional, spec, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, tools);
+    const { given, optional, spec, facts } = await imageOf({ sdremote: ['http://x:1'] });
     expect([given, optional, spec.auxiliary, await spec.need()]).toEqual([true, true, true, 0]);
     expect(facts.title).toBe('http://x:1');
     expect(spec.make().engine.facts()).toBeUndefined();
   });
 
-  test('--sdremote: rejects an invalid address at the start', () => {
-    expect(() => name({ sdremote: ['ftp://x'] })).toThrow('is no address');
+  test('--sdremote: rejects an invalid address at the start', async () => {
+    await expect(name({ sdremote: ['ftp://x'] })).rejects.toThrow('is no address');
   });
 });

@@ -11,7 +11,6 @@ import { type ConditionedEngine, ImageHost, type ImageOptions, type PromptVector
 import { builtInEmbedding } from './embedding-models.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage } from './engine-packages.ts';
-import { remoteDrawing, remoteTask } from './remote-tasks.ts';
 import {
   builtIn,
   bytesOf,
@@ -27,12 +26,8 @@ import { engineThreads } from './text-engine.ts';
 const sketchBytes = 400 * 2 ** 20;
 export const sketchPath = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
 
-/** The model of `--remote`, `--sdremote` or `--sdmodel`, or the built-in one. */
+/** The model of `--sdmodel`, or the built-in one. */
 export function imageModel(settings: Settings, tools: ModelTools): ImageModel {
-  const { terminal } = tools;
-  const remote = remoteTask('image', settings, terminal);
-  if (remote) return { ...remote, facts: remote.engine.facts() };
-  if (settings.sdremote) return remoteDrawing(settings.sdremote, terminal);
   return settings.sdmodel === '' ? sketchModel(settings, tools) : diffusionModel(settings, tools);
 }
 

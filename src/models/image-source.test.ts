@@ -183,10 +183,10 @@ describe('imageModel: built-in', () => {
     expect(lifecycle.engine.facts()).toBeUndefined();
   });
 
-  test('its prompts are encoded by its own encoder, whatever --embeddingsmodel names', () => {
+  test('its prompts are encoded by its own encoder, whatever --embeddingsmodel names', async () => {
     const text = { name: 'text', file: undefined };
     const settings = { ...defaultSettings, embeddingsmodel: '/other.gguf' };
-    const models = taskModels(settings, { terminal, text });
+    const models = await taskModels(settings, { terminal, text });
     expect([models.embedding?.spec.name, models.image?.encoder?.spec.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
     expect(specsOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
   });

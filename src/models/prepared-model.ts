@@ -69,7 +69,7 @@ export async function prepareRemoteModel(
     ...config,
     file: undefined,
     format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
-    taskModels: taskModels(settings, { terminal, text: { name, file: undefined } }),
+    taskModels: await taskModels(settings, { terminal, text: { name, file: undefined } }),
     contextSize: settings.contextsize,
     known: () => known,
     remote,
@@ -97,7 +97,7 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
   return {
     ...config,
     format,
-    taskModels: taskModels(settings, { terminal, text: config }),
+    taskModels: await taskModels(settings, { terminal, text: config }),
     contextSize,
     known: () => known,
     spec: {

@@ -34,7 +34,7 @@ import { EngineLifecycle, engineTimer, type ModelSpec, residentBytes } from './l
 import { asPng, pictureEditor } from './picture-editor.ts';
 import { backendPool, remoteEngines } from './remote-tasks.ts';
 import { residenceOf } from './residence.ts';
-import type { ImageModel, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
+import type { ImageModel, ModelTools, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
 
 /** An estimate alone must not refuse a program: its model may be on a GPU. */
 const maxEstimateShare = 0.6;
@@ -239,17 +239,14 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec, 
 }
 
 /** The program that does this for requests that name no model: that of the config, or the first of `--engine` that is known to do it. */
-export function programTask(
-  row: string,
-  settings: Settings,
-  { terminal, text }: { readonly terminal: Terminal; readonly text: { readonly name: string } },
-): object | undefined {
-  if (settings.engine === null) return undefined;
-  const found = namedPrograms(settings, text.name || undefined).find(({ task }) => task === row);
-  return (
-    found &&
-    programTasks(found, programSpec(found, settings, terminal).spec, settings.ttsmaxlen)[row as keyof ProgramTasks]
-  );
+export function programTaskModels(settings: Settings, { terminal, text }: ModelTools) {
+  const programs = namedPrograms(settings, text.name || undefined);
+  return (kind: string) => {
+    const named = programs.find(({ task }) => task === kind);
+    if (!named) return undefined;
+    const models = programTasks(named, programSpec(named, settings, terminal).spec, settings.ttsmaxlen);
+    return models[kind as keyof ProgramTasks];
+  };
 }
 
 /** The adapter of a running program; once for each start of the server's engine object. */

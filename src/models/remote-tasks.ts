@@ -79,8 +79,26 @@ export function remoteTask<Task extends RemoteTask>(
   return { engine, given: true, atOnce: () => parallel, spec };
 }
 
+/** The models of the backends that `--remote` and `--sdremote` name, by their kinds. */
+export function remoteTaskModels(settings: Settings, terminal: Console) {
+  const models: Readonly<Record<string, () => object | undefined>> = {
+    embedding: () => remoteTask('embedding', settings, terminal),
+    image: () => {
+      const model = remoteTask('image', settings, terminal);
+      if (model) return { ...model, facts: model.engine.facts() };
+      return settings.sdremote ? remoteDrawing(settings.sdremote, terminal) : undefined;
+    },
+    speech: () => {
+      const model = remoteTask('speech', settings, terminal);
+      return model && { ...model, maxWords: settings.ttsmaxlen, voices: () => model.engine.voices() };
+    },
+    transcription: () => remoteTask('transcription', settings, terminal),
+  };
+  return (kind: string) => models[kind]?.();
+}
+
 /** The backend of `--sdremote`. It may start later than this server, and may stop: image requests then get an error. */
-export function remoteDrawing(args: readonly string[], terminal: Console): ImageModel {
+function remoteDrawing(args: readonly string[], terminal: Console): ImageModel {
   const { address, kind } = readDrawingRemote(args, process.env);
   // The adapters of the products are loaded only if there is such a backend.
   const identify: BackendPoolDeps['identify'] = async (connection) =>

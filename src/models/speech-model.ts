@@ -12,7 +12,6 @@ import { kokoroVoices } from '../engines/speech/kokoro/voices.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineConsole } from './engine-console.ts';
 import type { EnginePackages } from './engine-packages.ts';
-import { remoteTask } from './remote-tasks.ts';
 import { builtIn, type ModelTools, type SpeechModel, workerSpec } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -28,8 +27,6 @@ export function speechModel(
   { terminal }: ModelTools,
   findPack: () => KokoroFiles = findVoicesPack,
 ): SpeechModel | undefined {
-  const remote = remoteTask('speech', settings, terminal);
-  if (remote) return { ...remote, maxWords: settings.ttsmaxlen, voices: () => remote.engine.voices() };
   switch (settings.ttsmodel) {
     case '': {
       const pack = packOrReason(findPack);

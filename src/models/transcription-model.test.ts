@@ -95,9 +95,8 @@ describe('transcriptionModel: --whispermodel', () => {
   });
 });
 
-test('transcriptionModel: is one of the task models', () => {
+test('transcriptionModel: is one of the task models', async () => {
   const settings = { ...defaultSettings, whispermodel: 'moonshine' };
-  expect(
-    taskModels(settings, { terminal, text: { name: '', file: undefined } } as never).transcription?.spec.name,
-  ).toBe('moonshine-tiny');
+  const models = await taskModels(settings, { terminal, text: { name: '', file: undefined } } as never);
+  expect(models.transcription?.spec.name).toBe('moonshine-tiny');
 });

@@ -7,7 +7,6 @@ import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
 import { type EarsModel, earsModels, findEars } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
-import { remoteTask } from './remote-tasks.ts';
 import { builtIn, isMissing, type ModelTools, type TranscriptionModel, workerSpec } from './task-model.ts';
 import { engineThreads } from './text-engine.ts';
 
@@ -27,8 +26,6 @@ export function transcriptionModel(
   { terminal }: ModelTools,
   find: (model: EarsModel) => string = findEars,
 ): TranscriptionModel {
-  const remote = remoteTask('transcription', settings, terminal);
-  if (remote) return remote;
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
   const ofPack = earsModels.find((model) => (named === '' ? !isMissing(() => find(model)) : model.name === named));
