@@ -39,6 +39,11 @@ export async function read<Answer>(path: string, options: CallOptions = {}): Pro
   return (await call(path, options)).json() as Promise<Answer>;
 }
 
+/** Ends a generation on the server, where it would go on without its connection. */
+export function abortGeneration(genkey: string): void {
+  call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+}
+
 /** Asks the server to change something. Throws its reason if it does not. */
 export async function command<Answer extends object>(path: string, body: object): Promise<Answer> {
   const answer = await read<Answer & { readonly success: boolean; readonly error?: string }>(path, { body });

@@ -1,4 +1,4 @@
-import { call } from '../api/call.ts';
+import { read } from '../api/call.ts';
 import type { ReplyFormat } from '../api/running-reply.ts';
 import { loadCharacters } from '../characters/library.svelte.ts';
 import {
@@ -97,8 +97,7 @@ function withSentTexts(chat: Chat, path: readonly Turn[], continues: boolean): T
 }
 
 async function tokensOf(path: string, body: object, field: string): Promise<number> {
-  const response = await call(path, { body, background: true });
-  return Number(((await response.json()) as Record<string, unknown>)[field]);
+  return Number((await read<Record<string, unknown>>(path, { body, background: true }))[field]);
 }
 
 /** Who speaks in a new turn; undefined if nobody does. Chats without characters have no fields for it. */

@@ -1,5 +1,5 @@
 import { flushSync } from 'svelte';
-import { call } from '../api/call.ts';
+import { abortGeneration, call } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
 import { requestReply as fetchReply, pause, type ReplyParts, resumeReply } from '../api/running-reply.ts';
 import { loadCharacters } from '../characters/library.svelte.ts';
@@ -94,7 +94,7 @@ async function follow(chatId: string, turn: Turn, genkey: string): Promise<void>
   setLive(turn.id, { chatId, turnId: turn.id, prefix: turn.pending?.prefix ?? '', reply: soFar(turn), status: '' });
   const stop = (): void => {
     tabs.postMessage({ kind: 'stop', genkey } satisfies TabMessage);
-    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+    abortGeneration(genkey);
   };
   stops.set(turn.id, { chatId, stop });
   tabs.postMessage({ kind: 'watch', genkey } satisfies TabMessage);
@@ -324,7 +324,7 @@ async function deliver(
   });
   show({});
   const stop = (): void => {
-    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
+    abortGeneration(genkey);
     controller.abort();
   };
   stops.set(turn.id, { chatId, stop });

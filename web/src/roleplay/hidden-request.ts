@@ -1,4 +1,4 @@
-import { call } from '../api/call.ts';
+import { abortGeneration, call } from '../api/call.ts';
 import { pause, requestReply } from '../api/running-reply.ts';
 import { texts } from '../characters/chat-texts.ts';
 import { resolveMacros } from '../characters/macros.ts';
@@ -43,9 +43,7 @@ export async function hiddenReply(chat: Chat, path: readonly Turn[], parts: Hidd
     continues: false,
     stops,
   });
-  signal.addEventListener('abort', () => {
-    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
-  });
+  signal.addEventListener('abort', () => abortGeneration(genkey));
   const reply = await requestReply(chatReplies, body, {
     call,
     wait: pause,

@@ -1,4 +1,4 @@
-import { notifyFailure, reported } from '../ui/notices.svelte.ts';
+import { notifyFailure, notifyUndo, reported } from '../ui/notices.svelte.ts';
 import { type CollectionName, databaseBlocked } from './database.ts';
 import { newId, tabId } from './id.ts';
 import { isSame, type Patch, patched, plainShape, type Shape, withSharedParts } from './merge.ts';
@@ -172,6 +172,14 @@ export class Records<Kept extends { readonly id: string }> {
       this.#seen.delete(id);
       if (!this.#changed.has(id)) this.#hide(id);
       this.#post({ id });
+    });
+  }
+
+  /** Removes records, and offers to put them back. */
+  removeWithUndo(removed: readonly Kept[], sentence: string): void {
+    for (const { id } of removed) void this.remove(id);
+    notifyUndo(sentence, () => {
+      for (const record of removed) this.put(record);
     });
   }
 

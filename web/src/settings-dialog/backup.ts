@@ -1,5 +1,5 @@
-import { bytesIn, fieldsOf, jsonIn, listIn, numberIn } from '../api/loose.ts';
-import { blobOf, dataUrlOf } from '../files/data-url.ts';
+import { fieldsOf, jsonIn, listIn, numberIn } from '../api/loose.ts';
+import { decoded, toPortable } from '../files/portable.ts';
 
 /** A file with everything that the pages keep in this browser. */
 const format = 'parley.backup';
@@ -22,20 +22,16 @@ export async function* partsOfBackup(
   yield `${JSON.stringify({ format, version: 1, storage }).slice(0, -1)},"collections":{`;
   for (const [index, [name, records]] of collections.entries()) {
     yield `${index > 0 ? ',' : ''}${JSON.stringify(name)}:[`;
-    for (const [at, record] of records.entries()) yield (at > 0 ? ',\n' : '\n') + JSON.stringify(await encoded(record));
+    for (const [at, record] of records.entries()) yield (at > 0 ? ',\n' : '\n') + (await toPortable(record));
     yield ']';
   }
   yield '}}';
 }
 
-function isBackup(json: unknown): boolean {
-  return fieldsOf(json).format === format;
-}
-
 /** Undefined if the file is no backup. */
 export function backupOf(json: unknown): Backup | undefined {
-  if (!isBackup(json)) return undefined;
-  const { storage, collections } = fieldsOf(json);
+  const { format: name, storage, collections } = fieldsOf(json);
+  if (name !== format) return undefined;
   const texts = Object.entries(fieldsOf(storage)).filter(
     (entry): entry is [string, string] => isOwnName(entry[0]) && typeof entry[1] === 'string',
   );
@@ -93,26 +89,4 @@ function timeOf(record: object): number {
 
 function isRecord(value: unknown): value is BackupRecord {
   return typeof fieldsOf(value).id === 'string';
-}
-
-/** Files and numbers in typed arrays become objects with one field. */
-async function encoded(value: unknown): Promise<unknown> {
-  if (value instanceof Blob) return { $blob: await dataUrlOf(value) };
-  if (value instanceof ArrayBuffer) return { $bytes: await dataUrlOf(new Blob([value])) };
-  if (value instanceof Float32Array) return { $floats: [...value] };
-  if (ArrayBuffer.isView(value)) return { $bytes: await dataUrlOf(new Blob([value as Uint8Array<ArrayBuffer>])) };
-  if (Array.isArray(value)) return Promise.all(value.map(encoded));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(async ([name, one]) => [name, await encoded(one)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-function decoded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(decoded);
-  if (typeof value !== 'object' || value === null) return value;
-  const { $blob, $bytes, $floats } = fieldsOf(value);
-  if (typeof $blob === 'string') return blobOf($blob);
-  if (typeof $bytes === 'string') return bytesIn($bytes.slice($bytes.indexOf(',') + 1));
-  if (Array.isArray($floats)) return Float32Array.from($floats, (one) => numberIn(one, 0));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, decoded(one)]));
 }

@@ -9,10 +9,7 @@ export interface Recording {
 
 /** Starts recording; throws an error for people if the browser does not allow it. */
 export async function openMicrophone(): Promise<Recording> {
-  if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((thrown: unknown) => {
-    throw new Error(refusalOf(thrown));
-  });
+  const stream = await microphoneStream(true);
   const machine = new MediaRecorder(stream);
   const pieces: Blob[] = [];
   const whole = new Promise<Blob>((resolve, reject) => {
@@ -33,9 +30,13 @@ export async function openMicrophone(): Promise<Recording> {
   return { stream, whole, stop: () => machine.stop() };
 }
 
-export function refusalOf(thrown: unknown): string {
-  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return texts.microphone.missing;
-  return texts.microphone.blocked;
+/** Opens the microphone; throws an error for people if the browser does not allow it. */
+export async function microphoneStream(audio: MediaTrackConstraints | true): Promise<MediaStream> {
+  if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
+  return navigator.mediaDevices.getUserMedia({ audio }).catch((thrown: unknown) => {
+    const isMissing = thrown instanceof DOMException && thrown.name === 'NotFoundError';
+    throw new Error(isMissing ? texts.microphone.missing : texts.microphone.blocked);
+  });
 }
 
 /** Closes an audio context that may be closed already: the browser does so by itself when it loses the device. */

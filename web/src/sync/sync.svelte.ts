@@ -1,9 +1,9 @@
-import { call, read } from '../api/call.ts';
+import { read } from '../api/call.ts';
 import { Failure, sentenceOf } from '../api/failure.ts';
 import { fieldsOf, jsonIn } from '../api/loose.ts';
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { chatRecords } from '../conversations/library.svelte.ts';
-import { dataUrlOf } from '../files/data-url.ts';
+import { fromPortable, toPortable } from '../files/portable.ts';
 import { date } from '../languages/index.ts';
 import { server } from '../models/server.svelte.ts';
 import { acquire } from '../saved/ownership.ts';
@@ -11,7 +11,6 @@ import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { storyRecords } from '../story/library.svelte.ts';
 import { stateName } from './choice.ts';
-import { fromPortable, toPortable } from './portable.ts';
 import {
   OtherLibrary,
   type RecordHead,
@@ -83,12 +82,12 @@ const remote: RecordServer = {
     }
   },
   save: async (kind, id, base, record) => {
-    const data = record && (await toPortable(record, dataUrlOf));
+    const data = record && (await toPortable(record));
     if (data && data.length > maxCharacters) throw new RecordRefused(texts.tooLarge(nameOf(record)));
     try {
       const body = { kind, id, base, ...(data === undefined ? {} : { data }) };
-      const response = await call('api/extra/sync/save', { body, background: true });
-      return { saved: true, revision: ((await response.json()) as { revision: number }).revision };
+      const { revision } = await ask<{ revision: number }>('save', body);
+      return { saved: true, revision };
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       if (record && (thrown.status === 400 || thrown.status === 413))

@@ -1,5 +1,4 @@
-import { closeAudio, refusalOf } from '../sound/microphone.ts';
-import { texts } from '../sound/texts.ts';
+import { closeAudio, microphoneStream } from '../sound/microphone.ts';
 import worklet from './capture-worklet.js?url';
 
 /** 16 bits at 24 kHz, as the protocol takes it. */
@@ -17,12 +16,9 @@ export async function openCapture(
   onpiece: (samples: Int16Array) => void,
   onpause: (paused: boolean) => void = () => {},
 ): Promise<Capture> {
-  if (!navigator.mediaDevices) throw new Error(texts.microphone.insecure);
   // Without echo cancellation the voice of the server would interrupt itself.
   const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
-  const stream = await navigator.mediaDevices.getUserMedia({ audio }).catch((thrown: unknown) => {
-    throw new Error(refusalOf(thrown));
-  });
+  const stream = await microphoneStream(audio);
   const tracks = stream.getTracks();
   for (const track of tracks) {
     // By the system, as iOS does for a locked screen.

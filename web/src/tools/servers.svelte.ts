@@ -43,7 +43,7 @@ export function removeServer(name: string): Promise<void> {
 
 /** Asks for the admin password. */
 export async function unlock(): Promise<void> {
-  if (await (requestKey as (kind: 'admin') => Promise<boolean>)('admin')) await fetchServers();
+  if (await requestKey('admin')) await fetchServers();
 }
 
 export async function fetchResources(): Promise<readonly McpResource[]> {

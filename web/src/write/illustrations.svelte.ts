@@ -1,4 +1,4 @@
-import { call } from '../api/call.ts';
+import { abortGeneration, read } from '../api/call.ts';
 import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
@@ -40,11 +40,10 @@ export function removeIllustration(story: string, id: string): void {
 
 async function describedScene(story: Story, signal: AbortSignal): Promise<string> {
   const genkey = `PRLY${newId()}`;
-  signal.addEventListener('abort', () => {
-    call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
-  });
+  signal.addEventListener('abort', () => abortGeneration(genkey));
   const text = story.passages.map(textOf).join('').slice(-sceneLength);
-  const response = await call('v1/chat/completions', {
+  type Answer = { readonly choices: readonly { message: { content: string | null } }[] };
+  const { choices } = await read<Answer>('v1/chat/completions', {
     signal,
     body: {
       ...settings.sampling,
@@ -54,7 +53,6 @@ async function describedScene(story: Story, signal: AbortSignal): Promise<string
       ...(chosenModel() === undefined ? {} : { model: chosenModel() }),
     },
   });
-  const { choices } = (await response.json()) as { choices: readonly { message: { content: string | null } }[] };
   const described = choices[0]?.message.content?.trim() ?? '';
   if (described === '') throw new Error(texts.illustration.notDescribed);
   return described;
