@@ -43,7 +43,6 @@ test('retry: adds another version of the reply', async () => {
 
 test('undo: after retry, the version before it is shown again', async () => {
   const { chatRecords, texts, retry } = await opened(answered);
-  const { undo } = await import('../conversations/library.svelte.ts');
   const shown = () => leafOf(chatRecords.find('c') as Chat) as Turn;
   const versions: string[] = [];
   for (let times = 0; times < 3; times += 1) {
@@ -52,7 +51,7 @@ test('undo: after retry, the version before it is shown again', async () => {
     await expect.poll(() => versions.includes(shown().id) || shown().finish !== 'stop').toBe(false);
   }
   while (versions.length > 0) {
-    undo('c');
+    chatRecords.undo('c');
     expect(shown().id).toBe(versions.pop());
   }
   expect(texts()).toEqual(['Hi', 'Hello']);

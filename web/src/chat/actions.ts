@@ -1,5 +1,5 @@
 import type { Turn } from '../conversations/conversation.ts';
-import { change, chatOrNew, chatRecords, put } from '../conversations/library.svelte.ts';
+import { change, chatOrNew, chatRecords } from '../conversations/library.svelte.ts';
 import { forked, leafOf, withChange, withoutMessage, withoutTurn, withTurn } from '../conversations/tree.ts';
 import { areScriptsReady, loadScripts, storedText } from '../replies/message-texts.svelte.ts';
 import { requestReply } from '../replies/replies.svelte.ts';
@@ -76,7 +76,7 @@ export function fork(chatId: string, turn: Turn): void {
   if (!chat) return;
   const title = texts.turn.forkTitle(chat.title || texts.turn.untitled);
   const copy = forked(chat, turn.id, title, { newId, now: Date.now() });
-  put(copy);
+  chatRecords.put(copy);
   go({ view: 'chat', id: copy.id });
   notify(texts.turn.forked);
 }

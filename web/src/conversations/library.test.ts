@@ -44,26 +44,26 @@ test('chat library: ignores a change of an unknown chat', async () => {
 });
 
 test('chat library: undo and redo restore the turns but not the title', async () => {
-  const { chatRecords, historyOf, change, undo, redo } = await loaded(chat);
+  const { chatRecords, change } = await loaded(chat);
   change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
   change('c', (now) => ({ ...now, title: 'New' }));
-  undo('c');
+  chatRecords.undo('c');
   expect(pathOf(chatRecords.find('c') as Chat)).toEqual([]);
   expect(chatRecords.find('c')?.title).toBe('New');
-  redo('c');
+  chatRecords.redo('c');
   expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a']);
-  redo('c');
-  expect(historyOf('c').future).toEqual([]);
+  chatRecords.redo('c');
+  expect(chatRecords.historyOf('c').future).toEqual([]);
 });
 
 test('chat library: undo keeps what was added since by another tab', async () => {
-  const { page, chatRecords, change, undo } = await loaded(chat);
+  const { page, chatRecords, change } = await loaded(chat);
   change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
   await chatRecords.flush('c');
   page.records('chats').set('c', withTurn(chatRecords.find('c') as Chat, turn('b', 'a')));
   page.receive('parley.chats', { id: 'c', revision: 'other' });
   await expect.poll(() => pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
-  undo('c');
+  chatRecords.undo('c');
   // The undone message has a reply that another tab wrote: both stay.
   expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
 });
@@ -80,18 +80,18 @@ test('chat library: the undo history survives a reload', async () => {
   const page = fakePage();
   for (const one of kept) page.records('histories').set(one.id, one);
   page.records('chats').set('c', stored);
-  const { chatRecords, historyOf, undo, redo } = await import('./library.svelte.ts');
+  const { chatRecords } = await import('./library.svelte.ts');
   await chatRecords.load();
-  await expect.poll(() => historyOf('c').past).toHaveLength(1);
-  undo('c');
+  await expect.poll(() => chatRecords.historyOf('c').past).toHaveLength(1);
+  chatRecords.undo('c');
   expect(chatRecords.find('c')?.turns).toEqual({});
-  redo('c');
+  chatRecords.redo('c');
   expect(pathOf(chatRecords.find('c') as Chat).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 test('chat library: removes a chat from the database and informs other tabs', async () => {
-  const { page, chatRecords, remove } = await loaded(chat);
-  await remove('c');
+  const { page, chatRecords } = await loaded(chat);
+  await chatRecords.remove('c');
   expect(chatRecords.all).toEqual([]);
   expect(page.records('chats').size).toBe(0);
   expect(page.posted('parley.chats')).toEqual([{ id: 'c' }]);

@@ -1,5 +1,5 @@
 import type { Chat } from '../conversations/conversation.ts';
-import { change, put, remove } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { renamed } from '../conversations/tree.ts';
 import type { ExportFormat } from '../files/export-file.ts';
 import { liveReply } from '../replies/replies.svelte.ts';
@@ -48,13 +48,13 @@ export async function deleteItems(items: readonly Item[], openId: string | undef
   const open = gone.find(({ id }) => id === openId);
   if (open) go({ view: placeOfItem(open).view });
   for (const { id, source } of gone) {
-    if ('chat' in source) await remove(id);
+    if ('chat' in source) await chatRecords.remove(id);
     else await removeStory(source.story);
   }
   const back = (): void => {
     for (const { source } of gone) {
-      if ('chat' in source) put(source.chat);
-      else stories.add(source.story);
+      if ('chat' in source) chatRecords.put(source.chat);
+      else stories.put(source.story);
     }
   };
   const [first, ...others] = gone;
@@ -74,7 +74,7 @@ export function duplicateItem(item: Item): void {
     titled: true,
     changedAt: Date.now(),
   };
-  put(copied);
+  chatRecords.put(copied);
   go({ view: 'chat', id: copied.id });
 }
 

@@ -4,7 +4,7 @@ import { cleanedReply } from '../characters/prompt.ts';
 import { prompts } from '../characters/prompts.ts';
 import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat } from '../conversations/conversation.ts';
-import { chatRecords, put } from '../conversations/library.svelte.ts';
+import { chatRecords } from '../conversations/library.svelte.ts';
 import { pathOf } from '../conversations/tree.ts';
 import { drawing } from '../replies/drawing.svelte.ts';
 import { castOf } from '../replies/message-texts.svelte.ts';
@@ -17,7 +17,7 @@ import { newCharacterChat } from './new-chat.ts';
 export function startCharacterChat(cast: readonly Character[], persona?: string): Chat {
   const chosen = persona ?? preferences.persona;
   const chat = newCharacterChat(cast, { newId, now: Date.now(), persona: chosen === '' ? undefined : chosen });
-  put(chat);
+  chatRecords.put(chat);
   return chat;
 }
 

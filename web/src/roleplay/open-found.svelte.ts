@@ -1,6 +1,6 @@
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { type Character, changed, newCharacter, type Persona } from '../conversations/character.ts';
-import { change, chatRecords, put, remove } from '../conversations/library.svelte.ts';
+import { change, chatRecords } from '../conversations/library.svelte.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 import type { Lorebook } from '../files/lorebook.ts';
 import { contentOf, type Found, maxFileBytes, storyOfText } from '../files/open-file.ts';
@@ -55,7 +55,7 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
       const added = found.cast.characters.filter(({ id }) => !characters.find(id));
       for (const character of added) characters.put(character);
       for (const persona of found.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
-      for (const chat of found.chats) put(chat);
+      for (const chat of found.chats) chatRecords.put(chat);
       notifyAdded(
         found.chats.length,
         added.map((one) => one.name),
@@ -66,7 +66,7 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
       return keepNamed(found.named);
     case 'story': {
       await stories.load();
-      stories.add(found.story);
+      stories.put(found.story);
       notify(texts.open.storyAdded(found.story.title));
       return { view: 'write', id: found.story.id };
     }
@@ -88,7 +88,7 @@ function keepCharacter(character: Character): Place {
   const { id } = startCharacterChat([character]);
   const run = (): void => {
     if (navigation.place.id === id) go(before);
-    void remove(id);
+    void chatRecords.remove(id);
     characters.remove(character.id);
   };
   notifyUndo(texts.open.characterAdded(character.name), run);
@@ -163,7 +163,7 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
   }
   const open = view === 'chat' ? chatRecords.find(id) : undefined;
   const chat = open ?? renamed(emptyChat(newId(), Date.now()), name);
-  if (!open) put(chat);
+  if (!open) chatRecords.put(chat);
   change(chat.id, (now) => ({ ...now, world: [...(now.world ?? []), ...world] }));
   return { view: 'chat', id: chat.id };
 }
@@ -184,7 +184,7 @@ function keepNamed({ chat, user, characters: names }: NamedChat): Place {
     const speaker = turn.role === 'assistant' ? cast[names.indexOf(turn.name ?? '')]?.id : undefined;
     return [id, speaker === undefined ? turn : { ...turn, speaker }] as const;
   });
-  put({
+  chatRecords.put({
     ...chat,
     turns: Object.fromEntries(turns),
     characters: cast.map(({ id }) => id),

@@ -26,7 +26,7 @@ interface RecordsParts<Kept> {
   readonly tab?: string;
 }
 
-interface PutOptions {
+export interface PutOptions {
   /** Saves after a short delay, once for all changes until then: for text that arrives or is typed. */
   readonly later?: boolean;
 }

@@ -1,96 +1,50 @@
 import { fieldsOf, jsonIn, listIn } from '../api/loose.ts';
-import { histories } from '../saved/histories.ts';
-import type { History } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
-import { Records } from '../saved/records.svelte.ts';
+import { UndoableRecords } from '../saved/undoable-records.ts';
 import { storyShape } from './merge.ts';
 import { newStory, type Passage, type Story } from './story.ts';
 
-/** All stories of this browser, in all of its tabs. */
-export const storyRecords = new Records<Story>('stories', {
-  // Stored records may lack newer fields.
-  shape: { ...storyShape, join: (parts) => newStory(storyShape.join(parts)) },
-});
+/** All stories of this browser, in all of its tabs. Undo restores the passages; memory, notes and world info stay. */
+class Library extends UndoableRecords<Story> {
+  constructor() {
+    super('stories', {
+      // Stored records may lack newer fields.
+      shape: { ...storyShape, join: (parts) => newStory(storyShape.join(parts)) },
+      kind: 'story',
+      parts: ({ passages }) => ({
+        passages: Object.fromEntries(passages.map((passage) => [passage.id, passage])),
+        lists: { order: passages.map(({ id }) => id) },
+      }),
+      withParts: (story, { passages = {}, lists }) => ({
+        ...story,
+        passages: ((lists?.order ?? []) as readonly string[]).flatMap(
+          (id) => (passages[id] as Passage | undefined) ?? [],
+        ),
+      }),
+      touched: (story) => ({ ...story, changed: Date.now() }),
+    });
+  }
 
-/** Undo restores the passages; memory, notes and world info stay. */
-const undoSteps = histories<Story>({
-  kind: 'story',
-  parts: ({ passages }) => ({
-    passages: Object.fromEntries(passages.map((passage) => [passage.id, passage])),
-    lists: { order: passages.map(({ id }) => id) },
-  }),
-  withParts: (story, { passages = {}, lists }) => ({
-    ...story,
-    passages: ((lists?.order ?? []) as readonly string[]).flatMap((id) => (passages[id] as Passage | undefined) ?? []),
-  }),
-});
-
-/** All stories of this browser, the last changed first. The state in memory is the newest; the database follows shortly after. */
-class Library {
+  /** The last changed first. */
   get stories(): readonly Story[] {
-    return storyRecords.all.toSorted((a, b) => b.changed - a.changed);
+    return this.all.toSorted((a, b) => b.changed - a.changed);
   }
 
-  get loaded(): boolean {
-    return storyRecords.loaded;
+  override async load(): Promise<void> {
+    await super.load();
+    for (const story of rescuedStories()) await this.merge(newStory(story));
   }
 
-  async load(): Promise<void> {
-    await storyRecords.load();
-    for (const story of backup.read()) await storyRecords.merge(newStory(story));
-  }
-
-  find(id: string | undefined): Story | undefined {
-    return storyRecords.find(id);
-  }
-
-  add(story: Story): void {
-    storyRecords.put(story);
-  }
-
-  /** `undoable` adds an undo step; streamed text does not. */
-  change(id: string, change: (story: Story) => Story, { undoable = false } = {}): void {
-    const old = this.find(id);
-    const next = old && change(old);
-    if (!next || next === old) return;
-    if (next.passages !== old.passages) undoSteps.changed(old, next, undoable);
-    // Undoable steps are saved at once.
-    storyRecords.put({ ...next, changed: Date.now() }, { later: !undoable });
-  }
-
-  remove(id: string): Story | undefined {
-    const story = this.find(id);
-    void storyRecords.remove(id);
-    return story;
+  /** Undoable steps are saved at once; streamed text adds none, and is saved a little later. */
+  override change(id: string, make: (story: Story) => Story, { undoable = false } = {}): void {
+    super.change(id, make, { undoable, later: !undoable });
   }
 
   copy(story: Story): Story {
     const { pending: _, ...rest } = story;
     const copied = { ...rest, id: newId(), title: `${story.title} (copy)`.trim(), changed: Date.now() };
-    this.add(copied);
+    this.put(copied);
     return copied;
-  }
-
-  historyOf(id: string): History {
-    return undoSteps.of(id);
-  }
-
-  undo(id: string): void {
-    this.#travel(id, undoSteps.undo);
-  }
-
-  redo(id: string): void {
-    this.#travel(id, undoSteps.redo);
-  }
-
-  flush(): Promise<void> {
-    return storyRecords.flush();
-  }
-
-  #travel(id: string, go: (story: Story) => Story | undefined): void {
-    const story = this.find(id);
-    const next = story && go(story);
-    if (next) storyRecords.put({ ...next, changed: Date.now() });
   }
 }
 
@@ -98,11 +52,9 @@ export const library = new Library();
 
 const name = 'parley.rescue';
 
-/** Stories that a page of an earlier version could not save when it closed. */
-export const backup = {
-  read(): Story[] {
-    const kept = listIn(jsonIn(localStorage.getItem(name)));
-    localStorage.removeItem(name);
-    return kept.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
-  },
-};
+/** Stories that a page of an earlier version could not save when it closed. They are there once. */
+function rescuedStories(): Story[] {
+  const kept = listIn(jsonIn(localStorage.getItem(name)));
+  localStorage.removeItem(name);
+  return kept.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
+}

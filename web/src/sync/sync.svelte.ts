@@ -9,7 +9,7 @@ import { server } from '../models/server.svelte.ts';
 import { acquire } from '../saved/ownership.ts';
 import { areRecordsClosed, type Records } from '../saved/records.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { storyRecords } from '../story/library.svelte.ts';
+import { library as stories } from '../story/library.svelte.ts';
 import { stateName } from './choice.ts';
 import {
   OtherLibrary,
@@ -35,7 +35,7 @@ const maxCharacters = 32_000_000;
 
 const kinds: readonly (readonly [string, Records<SyncedRecord>])[] = [
   ['chats', chatRecords as unknown as Records<SyncedRecord>],
-  ['stories', storyRecords as unknown as Records<SyncedRecord>],
+  ['stories', stories as unknown as Records<SyncedRecord>],
   ['characters', characters as unknown as Records<SyncedRecord>],
   ['personas', personas as unknown as Records<SyncedRecord>],
 ];
@@ -129,7 +129,7 @@ export async function startSync(): Promise<void> {
   syncStatus.text = texts.otherTab;
   await acquire('parley.sync', new AbortController().signal);
   syncStatus.text = texts.working;
-  await Promise.all([chatRecords.load(), storyRecords.load(), loadCharacters()]);
+  await Promise.all([chatRecords.load(), stories.load(), loadCharacters()]);
   for (const [, records] of kinds) records.onChange((_, __, origin) => origin !== 'merge' && later(soonMs));
   for (const event of ['online', 'focus']) addEventListener(event, () => later(0));
   // The other device is used next.

@@ -26,7 +26,7 @@ export function beginStory(mode: Mode): Story {
 }
 
 export function openStory(story: Story): void {
-  library.add(story);
+  library.put(story);
   go({ view: 'write', id: story.id });
 }
 

@@ -3,7 +3,7 @@ import { InlineDrawing } from '../draw/inline-drawing.svelte.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { library, storyRecords } from '../story/library.svelte.ts';
+import { library } from '../story/library.svelte.ts';
 import { type Illustration, type Story, textOf, titleOf } from '../story/story.ts';
 import { sceneRequest, texts } from './texts.ts';
 
@@ -20,7 +20,7 @@ export const illustration = new InlineDrawing<Note>(
     return { title: story ? titleOf(story) : document.title, place: { view: 'write', id } };
   },
 );
-void storyRecords.load().then(() => illustration.resume());
+void library.load().then(() => illustration.resume());
 
 const sceneTokens = 120;
 /** The end of a story that the model reads, in characters. */

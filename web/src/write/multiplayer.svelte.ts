@@ -59,7 +59,7 @@ class Multiplayer {
   /** On rejoining, the local copy is updated. */
   #place(found: Story): string {
     if (!library.find(this.me.last)) {
-      library.add(found);
+      library.put(found);
       return found.id;
     }
     library.change(this.me.last, (mine) => merged(mine, found), { undoable: true });

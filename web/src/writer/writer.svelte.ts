@@ -8,7 +8,7 @@ import { newId } from '../saved/id.ts';
 import { acquire, hold } from '../saved/ownership.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { nativeSettings } from '../settings/state.svelte.ts';
-import { library, storyRecords } from '../story/library.svelte.ts';
+import { library } from '../story/library.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf, titleOf } from '../story/story.ts';
@@ -125,13 +125,13 @@ class Writer {
     const followed: Running = { story: id, passage, key, stop: new AbortController(), followed: true };
     this.running = followed;
     this.status = '';
-    const unwatch = storyRecords.onChange((changed, record) => {
+    const unwatch = library.onChange((changed, record) => {
       if (changed === id && record?.pending?.key !== key) followed.stop.abort();
     });
     let release = () => {};
     try {
       release = await acquire(lockOf(key), followed.stop.signal);
-      const now = await storyRecords.refresh(id);
+      const now = await library.refresh(id);
       if (now?.pending?.key !== key) return;
       unwatch();
       const known = soFar(now, now.pending);

@@ -16,7 +16,7 @@ async function opened() {
     [completions]: (_: never, signal: AbortSignal | undefined) => streams[requests++ % 2]?.response(signal),
   });
   page.records('chats').set('c', withTurn(emptyChat('c', 1), question));
-  const { change, chatRecords, redo, undo } = await import('../../conversations/library.svelte.ts');
+  const { change, chatRecords } = await import('../../conversations/library.svelte.ts');
   await chatRecords.load();
   const chat = () => chatRecords.find('c') as Chat;
   const compare = await import('./compare.svelte.ts');
@@ -33,7 +33,7 @@ async function opened() {
       stream.end();
     }
   };
-  return { page, streams, chat, candidates, finish, change, undo, redo, ...compare, ...replies, ...queue };
+  return { page, streams, chat, candidates, finish, change, chatRecords, ...compare, ...replies, ...queue };
 }
 
 test('compare: each candidate gets the same message with its own model and settings, at the same time', async () => {
@@ -72,7 +72,7 @@ test.each([
   ['the last message', ''],
   ['a new message', 'And now?'],
 ])('undo: after compare of %s, the chat is as before it', async (_, text) => {
-  const { chat, candidates, finish, compare, chooseReply, change, undo, redo } = await opened();
+  const { chat, candidates, finish, compare, chooseReply, change, chatRecords } = await opened();
   const reply: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Hello', at: 2 };
   change('c', (now) => withTurn(now, reply), { undoable: true });
   const done = compare('c', text, candidates, false);
@@ -80,14 +80,14 @@ test.each([
   finish();
   await done;
   const [, second] = chat().comparison?.candidates ?? [];
-  undo('c');
+  chatRecords.undo('c');
   expect(pathOf(chat()).map(({ id }) => id)).toEqual(['q', 'r']);
   expect(Object.keys(chat().turns)).toEqual(['q', 'r']);
   expect(chat().comparison).toBeUndefined();
-  redo('c');
+  chatRecords.redo('c');
   expect(chat().comparison?.candidates).toContainEqual(second);
   chooseReply('c', second?.id ?? '');
-  undo('c');
+  chatRecords.undo('c');
   expect(pathOf(chat()).map(({ id }) => id)).toEqual(['q', 'r']);
 });
 
