@@ -85,10 +85,23 @@ const namedTests = [...page.matchAll(/^- `([^`]+\.test\.ts)`: (.+)$/gm)].map(([,
   title,
 }));
 
+/** The text below each heading of the third level, from the heading `title` to the next one of the second. */
+function subsections(title: string): ReadonlyMap<string, string> {
+  const section = page.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+  return new Map(
+    section
+      .split(/^### /m)
+      .slice(1)
+      .map((text) => [text.split('\n')[0] ?? '', text]),
+  );
+}
+
 test('docs/security.md: names tests for each attacker', () => {
-  const attackers = page.slice(page.indexOf('## Threat model')).split(/^### /m).slice(1);
-  expect(attackers).toHaveLength(12);
-  for (const attacker of attackers) expect(attacker).toMatch(/^Tests:\n\n- `/m);
+  const attackers = subsections('Threat model');
+  const tests = subsections('Tests of the threat model');
+  expect(attackers.size).toBe(12);
+  expect([...tests.keys()]).toEqual([...attackers.keys()]);
+  for (const text of tests.values()) expect(text).toMatch(/^.+\n\n- `/);
   expect(namedTests.length).toBeGreaterThan(40);
 });
 
