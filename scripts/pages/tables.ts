@@ -20,7 +20,7 @@ export function fillPage(page: string, name: string, text: string): string {
 }
 
 /** Rules by `METHOD path`, as the rows declare them; a WebSocket has the method `SOCKET`. */
-type AccessTable = ReadonlyMap<string, AccessRule & Pick<EndpointInfo, 'family'>>;
+type AccessTable = ReadonlyMap<string, AccessRule & Pick<EndpointInfo, 'dialect'>>;
 
 interface Rows {
   readonly endpoints: readonly EndpointInfo[];
@@ -32,7 +32,7 @@ const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest|html)$
 
 /** The access rules of all rows, without the files of the web client, which are open. */
 export function accessTable({ endpoints, sockets }: Rows): AccessTable {
-  const listed = endpoints.filter(({ family, path }) => family.name !== 'pages' || !pageFile.test(path));
+  const listed = endpoints.filter(({ dialect, path }) => dialect.name !== 'pages' || !pageFile.test(path));
   const rows = [...listed, ...sockets.map((socket) => ({ ...socket, method: 'SOCKET' }))];
   return new Map(rows.map((row) => [`${row.method} ${row.path}`, row]));
 }
@@ -43,10 +43,10 @@ export const fillPaths = (page: string, rules: AccessTable): string => fillPage(
 type Wanted = (rule: { readonly access: string; readonly scope?: string }, title: string) => boolean;
 
 function pathTables(rules: AccessTable): string {
-  const titles = new Set([...rules.values()].map(({ family }) => family.title));
+  const titles = new Set([...rules.values()].map(({ dialect }) => dialect.title));
   const open = [...titles].map((title) => [
     title,
-    pathsWhere(rules, ({ access }, family) => access === 'open' && family === title),
+    pathsWhere(rules, ({ access }, dialect) => access === 'open' && dialect === title),
   ]);
   const scopes = keyScopes.map((scope) => [`\`${scope}\``, pathsWhere(rules, (rule) => rule.scope === scope)]);
   const anyKey = pathsWhere(rules, ({ access, scope }) => access !== 'open' && scope === undefined);
@@ -65,7 +65,7 @@ function pathTables(rules: AccessTable): string {
 function pathsWhere(rules: AccessTable, wanted: Wanted): string {
   const byMethod = new Map<string, string[]>();
   for (const [key, rule] of rules) {
-    if (!wanted(rule, rule.family.title)) continue;
+    if (!wanted(rule, rule.dialect.title)) continue;
     const [method = '', path = ''] = key.split(' ');
     const shown = path.length > 1 && path.endsWith('/') ? `${path}…` : path;
     byMethod.set(method, [...(byMethod.get(method) ?? []), `\`${shown}\``]);
@@ -125,8 +125,8 @@ export function fillAgents(page: string): string {
 }
 
 /** The page under docs/apis/ that documents an endpoint. */
-export function pageOf({ scope, family }: EndpointShape): string {
-  return scope === 'audio' ? 'audio' : family.name;
+export function pageOf({ scope, dialect }: EndpointShape): string {
+  return scope === 'audio' ? 'audio' : dialect.name;
 }
 
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */

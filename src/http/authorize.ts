@@ -69,7 +69,7 @@ export function authorize(
   }
 
   function refused(error: AppError, known: Endpoint | undefined): Authorization {
-    const reply = known ? known.family.errorReply(error, head.id) : errorRefusal(error);
+    const reply = known ? known.dialect.errorReply(error, head.id) : errorRefusal(error);
     return { type: 'answered', reply, error };
   }
 
@@ -99,7 +99,7 @@ function notRouted(router: Router<Endpoint>, head: RequestHead): Authorization |
   if (endpoint) {
     const allow = allowed.join(', ');
     const error = new AppError('method-not-allowed', { method: head.method, allowed: allow });
-    const reply = endpoint.family.errorReply(error, head.id);
+    const reply = endpoint.dialect.errorReply(error, head.id);
     return { type: 'answered', reply: { ...reply, headers: { ...reply.headers, allow } }, error };
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;

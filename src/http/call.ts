@@ -75,8 +75,8 @@ export interface StatusComments {
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** A family of endpoints with one error format. */
-export interface Family {
+/** An API: endpoints with one error format. */
+export interface Dialect {
   readonly name: string;
   readonly title: string;
   /** Imitates another product. The API documentation has it only on request. */
@@ -103,7 +103,7 @@ export interface AccessRule {
 
 export interface EndpointInfo extends AccessRule {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `rest`: every unknown path below this one, for the 404 of a family. */
+  /** `rest`: every unknown path below this one, for the 404 of a dialect. */
   readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
   readonly path: string;
   /** Counts against `--ratelimit`. */
@@ -117,7 +117,7 @@ export interface EndpointInfo extends AccessRule {
   /** Of two endpoints with one path, the one with this header answers the requests that have it. In lower case. */
   readonly header?: string;
   readonly summary: string;
-  readonly family: Family;
+  readonly dialect: Dialect;
 }
 
 export interface Endpoint extends EndpointInfo {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { json } from './call.ts';
 import { testTls } from './testing/certificate.ts';
-import { ask, endpoint, family, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
+import { ask, dialect, endpoint, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
 
 const post = 'POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n';
 
@@ -88,7 +88,7 @@ test('drain: a large response that was written before is still sent to a slow cl
   expect(one.received.slice(one.received.indexOf('\r\n\r\n') + 4)).toHaveLength(size);
 });
 
-test('drain: a further request on a kept connection gets 503 in the words of its family, and the connection ends', async () => {
+test('drain: a further request on a kept connection gets 503 in the words of its dialect, and the connection ends', async () => {
   const { stream, letGo } = streaming();
   const refused = latch();
   const world = await serve([stream], { onRefused: () => refused.open() });
@@ -125,7 +125,7 @@ test('drain: over TLS, a running stream is sent to its end', async () => {
   expect(one.received).toContain('data: 2');
 });
 
-const live = { match: 'exact', path: '/live', access: 'open', summary: '', family } as const;
+const live = { match: 'exact', path: '/live', access: 'open', summary: '', dialect } as const;
 
 test('drain: closes WebSockets with code 1001', async () => {
   const world = await serve([], { sockets: [{ ...live, open: () => undefined }] });

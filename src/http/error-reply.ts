@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from '../core/errors.ts';
 import { type Headers, json, type Reply } from './call.ts';
 
-/** Error types of responses that belong to no family, in the native format. */
+/** Error types of responses that belong to no dialect, in the native format. */
 const kinds: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'service_unavailable',
   'not-found': 'not_found',
@@ -18,7 +18,7 @@ export function errorRefusal(error: AppError): Reply {
   return refusal(error.status, error.message, kinds[error.code] ?? 'bad_input');
 }
 
-/** Added to the error body of every family: native clients offer to abort when they read `service_unavailable`. */
+/** Added to the error body of every dialect: native clients offer to abort when they read `service_unavailable`. */
 export function busyDetail({ code, message: msg }: AppError): object {
   if (code === 'unauthorized') return { detail: { error: 'Unauthorized', msg, type: 'unauthorized' } };
   return code === 'busy' || code === 'rate-limited' ? { detail: { msg, type: 'service_unavailable' } } : {};

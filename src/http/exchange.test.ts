@@ -45,13 +45,13 @@ test('exchange watch: malformed HTTP gets an id too', async () => {
   expect(one.received).toMatch(/^HTTP\/1\.1 400 .*\r\nx-request-id: req_[0-9a-f]{24}\r\n/s);
 });
 
-test('the handler and the error reply of its family know the id', async () => {
-  const family = { name: 'test', title: 'Test', errorReply: (_: Error, id?: string) => json({ id }, 500) };
+test('the handler and the error reply of its dialect know the id', async () => {
+  const dialect = { name: 'test', title: 'Test', errorReply: (_: Error, id?: string) => json({ id }, 500) };
   const failing = endpoint(
     () => {
       throw new Error('broken');
     },
-    { family },
+    { dialect },
   );
   const own = endpoint(({ id }: Call) => json({ id }), { path: '/own' });
   const world = await serve([failing, own], { newId: () => 'req_7' });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type AccessRule, type ClientKey, type Endpoint, json } from './call.ts';
 import { createGuard, credentials, type Identity, reportIdentity } from './guard.ts';
 
-const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
+const dialect = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
   method: 'POST',
   match: 'exact',
@@ -11,7 +11,7 @@ const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => (
   access,
   rateLimited: false,
   summary: '',
-  family,
+  dialect,
   handle: () => json({}),
 });
 const guarded = endpoint('guarded');

@@ -98,7 +98,7 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
     id,
     method,
     path,
-    family: endpoint?.family.name ?? '',
+    family: endpoint?.dialect.name ?? '',
     endpoint: endpoint?.path ?? '',
     recorded: endpoint?.recorded,
     remoteAddress,
@@ -193,7 +193,7 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): 
     return { reply, linger: false, ...(afterwards ? { afterwards } : {}) };
   };
   const refused = (error: AppError, linger: boolean): Answer => {
-    const reply = endpoint.family.errorReply(error, id);
+    const reply = endpoint.dialect.errorReply(error, id);
     report(error, reply);
     return { reply, linger };
   };
@@ -249,7 +249,7 @@ async function handled(
       call.watch?.errored?.(error);
       deps.onError(thrown, { method, path, id });
     }
-    const reply = endpoint.family.errorReply(error, id);
+    const reply = endpoint.dialect.errorReply(error, id);
     if (error.code !== 'internal' && !signal.aborted) report(error, reply);
     return reply;
   }

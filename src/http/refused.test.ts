@@ -65,10 +65,10 @@ describe('onRefused: is called for a rejected request', () => {
   });
 
   test('rejected by its endpoint, with the status of the response', async () => {
-    const family = {
-      ...echo.family,
+    const dialect = {
+      ...echo.dialect,
       errorReply: (error: AppError) => ({
-        ...echo.family.errorReply(error),
+        ...echo.dialect.errorReply(error),
         status: error.code === 'busy' ? 529 : 400,
       }),
     };
@@ -80,7 +80,7 @@ describe('onRefused: is called for a rejected request', () => {
       () => {
         throw errors.shift();
       },
-      { family },
+      { dialect },
     );
     const { served, codes } = await world([refusing]);
     await ask(served, post);

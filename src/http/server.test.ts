@@ -223,7 +223,7 @@ describe('HTTP server: failure', () => {
         throw new Error('speechless');
       },
     };
-    const speechless = endpoint(() => Promise.reject(new Error('first')), { family: badFamily });
+    const speechless = endpoint(() => Promise.reject(new Error('first')), { dialect: badFamily });
     const world = await serve([badHeaders, speechless]);
     expect((await ask(world, { ...post, path: '/header' })).status).toBe(500);
     expect((await ask(world, post)).status).toBe(500);

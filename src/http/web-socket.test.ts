@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { json } from './call.ts';
 import { testTls } from './testing/certificate.ts';
-import { ask, echo, endpoint, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
+import { ask, dialect, echo, endpoint, handTimer, latch, serve, type World, wire } from './testing/world.ts';
 import { type LiveSocket, liveSocket, type SocketCall, type SocketEndpoint } from './web-socket.ts';
 
 const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = {}): SocketEndpoint => ({
@@ -13,7 +13,7 @@ const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = 
   path: '/ws',
   access: 'guarded',
   summary: '',
-  family,
+  dialect,
   open,
   ...more,
 });

@@ -70,7 +70,7 @@ export function createUpgrades(deps: UpgradeDeps) {
       if (socket.destroyed) return;
       if (!known) plainly(listener, request, socket, head);
       else if (error) {
-        const reply = found ? found.family.errorReply(error) : errorRefusal(error);
+        const reply = found ? found.dialect.errorReply(error) : errorRefusal(error);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
         deps.onRefused?.({ error, status: reply.status, method: 'GET', path, remoteAddress });
         refuse(socket, reply);
@@ -140,8 +140,8 @@ async function beginWork(
   { scope, spaced = true }: WorkOptions = {},
 ): Promise<SocketWork> {
   const id = deps.newId();
-  const { family, path: endpoint, recorded } = route;
-  const head = { id, method: 'GET', path, family: family.name, endpoint, recorded, remoteAddress, headers };
+  const { dialect, path: endpoint, recorded } = route;
+  const head = { id, method: 'GET', path, family: dialect.name, endpoint, recorded, remoteAddress, headers };
   const { identity, error: notAdmitted } = await admission(deps, request, route, { scope });
   const refused = notAdmitted ?? deps.guard.refuseTokens(identity, scope);
   const retryAfterSeconds = refused || !spaced ? 0 : deps.rate(remoteAddress, deps.now());
@@ -177,7 +177,7 @@ function plainly(server: Server, request: IncomingMessage, socket: Duplex, head:
 }
 
 /** A path where clients open WebSockets. */
-export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'family' | 'recorded'> {
+export interface SocketEndpoint extends AccessRule, Pick<Endpoint, 'path' | 'summary' | 'dialect' | 'recorded'> {
   readonly match: 'exact' | 'ending';
   /** The subprotocols that it knows; without a list the first that a client offers is accepted. */
   readonly protocols?: readonly string[];

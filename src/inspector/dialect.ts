@@ -1,5 +1,5 @@
-import { adminFamily } from '../protocols/admin/access.ts';
-import type { Dialect } from '../protocols/endpoint.ts';
+import { adminDialect } from '../protocols/admin/access.ts';
+import type { DocumentedDialect } from '../protocols/endpoint.ts';
 
 /** The endpoints of the inspector are administration, with responses of their own. */
-export const inspectorDialect: Dialect = { ...adminFamily, responses: () => import('./responses.ts') };
+export const inspectorDialect: DocumentedDialect = { ...adminDialect, responses: () => import('./responses.ts') };

@@ -199,7 +199,7 @@ async function handled<Context>(endpoint: ModelEndpoint<Context>, call: Call, co
   try {
     return await endpoint.handle(call, context);
   } catch (error) {
-    return endpoint.family.errorReply(asAppError(error), call.id);
+    return endpoint.dialect.errorReply(asAppError(error), call.id);
   }
 }
 

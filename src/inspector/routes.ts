@@ -22,7 +22,7 @@ interface InspectorOptions<Context> {
 }
 
 const path = '/api/extra/requests';
-const row = endpointRow(adminRead, { method: 'GET', family: inspectorDialect, recorded: false });
+const row = endpointRow(adminRead, { method: 'GET', dialect: inspectorDialect, recorded: false });
 
 const replayFields = {
   as: honoured(readName, 'openai, completions, messages, responses, ollama, native or llamacpp.'),

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
+import { type Call, type Dialect, type Endpoint, json, type Reply } from '../http/call.ts';
 import { isSameSecret } from '../http/guard.ts';
 import { messagePage } from '../http/pages.ts';
 import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
 
-export const launcherFamily: Family = {
+export const launcherDialect: Dialect = {
   name: 'launcher',
   title: 'Launcher',
   errorReply: ({ message, code, status }) => json({ problems: [message], type: code }, status),
@@ -19,7 +19,7 @@ export function pageEndpoints(session: Session, showAddress: () => void, web = b
     access: 'open',
     rateLimited: false,
     summary,
-    family: launcherFamily,
+    dialect: launcherDialect,
     handle,
   });
   return [

@@ -115,7 +115,7 @@ function world(settings: Partial<Settings> = {}) {
     } as unknown as Call;
     const reply: Reply = await Promise.resolve()
       .then(() => endpoint.handle(sent))
-      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+      .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
     const text = 'body' in reply ? String(reply.body) : '';
     const isJson = reply.headers?.['content-type'] === 'application/json';
     return { reply, status: reply.status, json: isJson ? JSON.parse(text) : undefined, text };

@@ -8,14 +8,14 @@ import { bodyOf, endpointRow, type PlainEndpoint } from '../protocols/endpoint.t
 import type { FileKind } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
-import { launcherFamily, type Session } from './page.ts';
+import { launcherDialect, type Session } from './page.ts';
 import type { LauncherService } from './service.ts';
 
 const keepAliveMs = 15_000;
 
 /** Endpoints of the launcher page, for its session only. */
 export function launcherEndpoints(session: Session, service: LauncherService): Endpoint[] {
-  const row = endpointRow(read(), { method: 'GET', family: launcherFamily });
+  const row = endpointRow(read(), { method: 'GET', dialect: launcherDialect });
   const get = (name: string, summary: string, handle: Endpoint['handle']) => row(`/launcher/${name}`, summary, handle);
   const post = (name: string, summary: string, answer: (body: JsonObject) => Promise<Reply>) =>
     row(`/launcher/${name}`, summary, async (call) => answer(await bodyOf(call, 'object')), { method: 'POST' });
@@ -53,12 +53,12 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
 
 /** Endpoints of the server that the page uses as well, for its session only. */
 export function sessionEndpoints(session: Session, endpoints: readonly PlainEndpoint[]): Endpoint[] {
-  return endpoints.map(({ method, match, path, summary, family, handle }) => ({
+  return endpoints.map(({ method, match, path, summary, dialect, handle }) => ({
     method,
     match,
     path,
     summary,
-    family,
+    dialect,
     rateLimited: false,
     access: 'guarded',
     handle: (call) => {

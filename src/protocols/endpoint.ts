@@ -2,14 +2,14 @@ import { AppError } from '../core/errors.ts';
 import type { ModelSelection } from '../core/models-view.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import { isBlankBody, type JsonObject, jsonObject } from '../http/body.ts';
-import type { AccessRule, Call, EndpointInfo, Family, Headers, Reply } from '../http/call.ts';
+import type { AccessRule, Call, Dialect, EndpointInfo, Headers, Reply } from '../http/call.ts';
 import type { DialectContext } from './dialect.ts';
 import type { Table } from './fields.ts';
 import type { DialectResponses } from './response-schemas.ts';
 import { withoutPassed } from './sent-fields.ts';
 
-/** A family of endpoints with the schemas of their responses, which are loaded for the OpenAPI document. */
-export interface Dialect extends Family {
+/** A dialect with the schemas of its responses, which are loaded for the OpenAPI document. */
+export interface DocumentedDialect extends Dialect {
   /** `engineFeatures`: the names that engine kinds have in the version reply. */
   readonly responses?: (engineFeatures: readonly string[]) => Promise<DialectResponses>;
 }
@@ -24,7 +24,7 @@ interface PathShape {
 
 /** An endpoint of a dialect without its handler. `queued` ones also count against `--ratelimit`. */
 export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'>, ModelSelection, PathShape {
-  readonly family: Dialect;
+  readonly dialect: DocumentedDialect;
   /** Where a call names its model. Default: `modelInBody`. */
   readonly modelNamed?: ModelNamed;
   /** The inspector shows its requests in other dialects, as chats or as texts to be continued. */
@@ -91,7 +91,7 @@ export function withServices<Context, Services>(
   }));
 }
 
-type SharedShape = Pick<EndpointShape, 'method' | 'family'> &
+type SharedShape = Pick<EndpointShape, 'method' | 'dialect'> &
   Partial<Omit<EndpointShape, 'path' | 'summary' | keyof AccessRule>>;
 
 /**
@@ -200,9 +200,9 @@ export function documentedPaths({
 /** The documentation has the APIs that imitate other products only with `?all=1`. */
 export const wantsEmulations = ({ query }: Pick<Call, 'query'>): boolean => query.get('all') === '1';
 
-export function documented<Listed extends Pick<EndpointShape, 'family'>>(
+export function documented<Listed extends Pick<EndpointShape, 'dialect'>>(
   endpoints: readonly Listed[],
   emulations: boolean,
 ): readonly Listed[] {
-  return emulations ? endpoints : endpoints.filter(({ family }) => !family.emulation);
+  return emulations ? endpoints : endpoints.filter(({ dialect }) => !dialect.emulation);
 }

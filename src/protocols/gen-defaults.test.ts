@@ -23,7 +23,7 @@ type Decode = (body: JsonObject, apply: (body: JsonObject) => JsonObject) => Pro
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-/** What every family makes of a request after the server's defaults have been put into it. */
+/** What every dialect makes of a request after the server's defaults have been put into it. */
 const dialects: Readonly<Record<string, Decode>> = {
   native: async (body, apply) => {
     const replacePlaceholders = <Texts>(texts: Texts): Texts => texts;
@@ -56,7 +56,7 @@ const dialects: Readonly<Record<string, Decode>> = {
 
 interface Case {
   readonly dialect: string;
-  /** The default, and the request in the words of its family. */
+  /** The default, and the request in the words of its dialect. */
   readonly gendefaults: NonNullable<Given>;
   readonly sent: JsonObject;
   readonly read: (controls: GenerationControls) => unknown;

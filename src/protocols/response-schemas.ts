@@ -5,7 +5,7 @@ import type { JsonSchema } from '../core/fidelity.ts';
  * the `responses.ts` of the dialect, which is loaded with the document.
  */
 export interface DialectResponses {
-  /** The body of an error by the name of the family, for every status of 400 and more. */
+  /** The body of an error by the name of the dialect, for every status of 400 and more. */
   readonly errors: Readonly<Record<string, JsonSchema>>;
   /** By the names that rows have for them (`response`). */
   readonly responses: Readonly<Record<string, ResponseSchema>>;
@@ -18,7 +18,7 @@ export interface ResponseSchema {
   readonly content: Readonly<Record<string, MediaType>>;
   /** Default: 200. */
   readonly statuses?: readonly number[];
-  /** The body of errors, where it is not that of the family, or not always. */
+  /** The body of errors, where it is not that of the dialect, or not always. */
   readonly errors?: JsonSchema;
 }
 
@@ -157,7 +157,7 @@ function merged([first, ...rest]: readonly MediaType[]): MediaType {
 /** Never answered with success. */
 export const refused: ResponseSchema = { content: {}, statuses: [] };
 
-/** For endpoints with bodies of errors of their own, beside that of the family. */
+/** For endpoints with bodies of errors of their own, beside that of the dialect. */
 export function withErrors(response: ResponseSchema, errors: JsonSchema): ResponseSchema {
   return { ...response, errors };
 }
@@ -173,7 +173,7 @@ export function deleted(name: string): ResponseSchema {
   return json(object({ id: string, object: literal(name), deleted: literal(true) }));
 }
 
-/** `detail` that families add to the error of a full queue or a missing key, for clients of the native API. */
+/** `detail` that dialects add to the error of a full queue or a missing key, for clients of the native API. */
 export const busyDetail: JsonSchema = object({ msg: string, type: string, 'error?': string });
 
 /** The error object of both OpenAI dialects. */

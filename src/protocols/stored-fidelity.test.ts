@@ -7,10 +7,10 @@ import type { FileLibrary, StoredFile, Upload, UploadLibrary } from '../core/sto
 import type { JsonObject } from '../http/body.ts';
 import type { EndpointShape } from './endpoint.ts';
 import { messageBatchEndpoints } from './messages/batches.ts';
-import { messagesFamily } from './messages/errors.ts';
+import { messagesDialect } from './messages/errors.ts';
 import { messagesFileEndpoints } from './messages/files.ts';
 import { batchEndpoints } from './openai/batches.ts';
-import { openaiFamily } from './openai/errors.ts';
+import { openaiDialect } from './openai/errors.ts';
 import { fileEndpoints } from './openai/files.ts';
 import { bindAll } from './testing/bind.ts';
 import { asking, type Proof, proveFidelity, tableOf } from './testing/fidelity-proof.ts';
@@ -105,10 +105,10 @@ function world() {
 }
 
 const batched = [
-  ['/v1/chat/completions', openaiFamily],
-  ['/v1/embeddings', openaiFamily],
-  ['/v1/messages', messagesFamily],
-].map(([path, family]) => ({ path, family, batched: true }) as unknown as EndpointShape);
+  ['/v1/chat/completions', openaiDialect],
+  ['/v1/embeddings', openaiDialect],
+  ['/v1/messages', messagesDialect],
+].map(([path, dialect]) => ({ path, dialect, batched: true }) as unknown as EndpointShape);
 const form = { maxFileBytes: 100, maxFiles: 1, folder: async () => '' } as never;
 const forms = { fileForm: form, partForm: form };
 const openai = (services: ReturnType<typeof world>['services']) => [

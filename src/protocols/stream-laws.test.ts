@@ -324,7 +324,7 @@ const llamacpp: Dialect = {
   whole: (body: object) => ({ ...body, generation_settings: undefined }),
 };
 
-/** The whole reply of the native family has its own path. */
+/** The whole reply of the native dialect has its own path. */
 const wholePath = (dialect: Dialect): Dialect =>
   dialect === native ? { ...dialect, path: '/api/v1/generate' } : dialect;
 

@@ -38,7 +38,7 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
     try {
       return await endpoint.handle(callOf(path, body));
     } catch (error) {
-      return endpoint.family.errorReply(asAppError(error));
+      return endpoint.dialect.errorReply(asAppError(error));
     }
   };
   return { ask, request: () => asked[0]?.request as ChatRequest };

@@ -124,7 +124,7 @@ describe('access table', () => {
 
   test('access table: leaves out only files of the pages, which are open', () => {
     const left = everything.endpoints.filter(({ method, path }) => !rules.has(`${method} ${path}`));
-    expect(left.map(({ family, access, changes }) => [family.name, access, changes])).toEqual(
+    expect(left.map(({ dialect, access, changes }) => [dialect.name, access, changes])).toEqual(
       left.map(() => ['pages', 'open', false]),
     );
   });
@@ -235,7 +235,7 @@ describe('access table', () => {
 
 test('endpoints: the inspector records what they are sent, but for polls, records of the pages, forms and administration', () => {
   const unrecorded = everything.endpoints.filter(
-    ({ method, family, recorded }) => method !== 'GET' && family.name !== 'admin' && recorded === false,
+    ({ method, dialect, recorded }) => method !== 'GET' && dialect.name !== 'admin' && recorded === false,
   );
   expect(unrecorded.map(({ path }) => path).sort()).toEqual([
     '/api/extra/data/list',
@@ -259,7 +259,7 @@ test('endpoints: the inspector records what they are sent, but for polls, record
     '/noscript',
     '/v1/chat/completions/input_tokens',
   ]);
-  const admin = everything.endpoints.filter(({ family }) => family.name === 'admin');
+  const admin = everything.endpoints.filter(({ dialect }) => dialect.name === 'admin');
   expect(admin.filter(({ recorded }) => recorded !== false)).toEqual([]);
   const always = everything.endpoints.filter(({ method, recorded }) => method === 'GET' && recorded === true);
   expect(always.map(({ path }) => path)).toEqual(['/v1/', '/v1/realtime', '/realtime']);

@@ -11,7 +11,7 @@ import { fakeEmbeddingSource, fakeEngine } from '../engines/testing/fake-engine.
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import type { TaskSources } from '../models/engine-kinds.ts';
-import { type Dialect, documentedPaths } from '../protocols/endpoint.ts';
+import { type DocumentedDialect, documentedPaths } from '../protocols/endpoint.ts';
 import { fieldTables } from '../protocols/fidelity/fidelity.ts';
 import type { DialectResponses } from '../protocols/response-schemas.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
@@ -59,7 +59,7 @@ async function told(endpoint: Endpoint, call: Call): Promise<Told> {
     .then(() => endpoint.handle(call))
     .catch((error: unknown) => {
       if (asAppError(error).code === 'internal') throw error;
-      return endpoint.family.errorReply(asAppError(error));
+      return endpoint.dialect.errorReply(asAppError(error));
     });
   let text = 'body' in reply ? String(reply.body) : '';
   if ('stream' in reply) for await (const frame of reply.stream) text += frame;
@@ -272,11 +272,11 @@ describe('OpenAPI document', () => {
     for (const name of ['ollama', 'comfy', 'xtts', 'vits']) expect(tags).not.toContain(name);
   });
 
-  test('with ?all=1: has every path of all families but pages', async () => {
+  test('with ?all=1: has every path of all dialects but pages', async () => {
     const app = await appOf(ready);
     const document = await describedBy(app);
     const missing = app.endpoints
-      .filter(({ family, match }) => family.name !== 'pages' && match !== 'rest')
+      .filter(({ dialect, match }) => dialect.name !== 'pages' && match !== 'rest')
       .filter(({ path, match, method }) => {
         const found = Object.keys(document.paths).filter((each) =>
           match === 'prefix' ? each.startsWith(path) : each === path,
@@ -291,16 +291,16 @@ describe('OpenAPI document', () => {
 
   /** Every documented path, with the name of its response and the schemas of its dialect. */
   const documentedResponses = async (app: App) => {
-    const rows = app.modelEndpoints.filter(({ family }) => family.name !== 'pages');
-    const dialects = new Map<Dialect, DialectResponses | undefined>();
-    for (const { family } of rows) if (!dialects.has(family)) dialects.set(family, await family.responses?.([]));
+    const rows = app.modelEndpoints.filter(({ dialect }) => dialect.name !== 'pages');
+    const dialects = new Map<DocumentedDialect, DialectResponses | undefined>();
+    for (const { dialect } of rows) if (!dialects.has(dialect)) dialects.set(dialect, await dialect.responses?.([]));
     return rows.flatMap((row) =>
       documentedPaths(row).map(({ path, response = '' }) => {
         return {
           operation: `${row.method} ${path}`,
-          family: row.family.name,
+          family: row.dialect.name,
           response,
-          dialect: dialects.get(row.family),
+          dialect: dialects.get(row.dialect),
         };
       }),
     );

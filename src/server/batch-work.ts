@@ -63,7 +63,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
       id,
       method: 'POST',
       path,
-      family: endpoint.family.name,
+      family: endpoint.dialect.name,
       endpoint: endpoint.path,
       recorded: false,
       remoteAddress,
@@ -95,7 +95,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     } catch (error) {
       failure = asAppError(error);
       if (!signal.aborted) watch?.errored?.(failure);
-      reply = endpoint.family.errorReply(failure, id);
+      reply = endpoint.dialect.errorReply(failure, id);
     }
     try {
       const text = await textOf(reply);

@@ -20,7 +20,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
 test('endpoints: a path is named in one file', async () => {
   const { endpoints, modelEndpoints } = await builtApp();
   const shared = new Set(modelEndpoints.flatMap((endpoint) => endpoint.shared?.path ?? []));
-  const rows = endpoints.filter(({ family, path }) => family.name !== 'pages' && !shared.has(path));
+  const rows = endpoints.filter(({ dialect, path }) => dialect.name !== 'pages' && !shared.has(path));
   const paths = new Set(rows.map(({ path }) => path));
   const naming = new Map<string, Set<string>>();
   for (const file of files) {

@@ -32,7 +32,7 @@ import { comfyEndpoints } from '../protocols/comfy/routes.ts';
 import { type DialectServices, type ReadChat, randomId } from '../protocols/dialect.ts';
 import { mayUseDocuments } from '../protocols/documents/library.ts';
 import { documented, type ModelEndpoint } from '../protocols/endpoint.ts';
-import { fidelityEndpoint, fidelityFamily } from '../protocols/fidelity/fidelity.ts';
+import { fidelityDialect, fidelityEndpoint } from '../protocols/fidelity/fidelity.ts';
 import { answeringBoth, llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
 import { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { mcpEndpoints } from '../protocols/mcp/routes.ts';
@@ -218,7 +218,7 @@ function aboutEndpoints({ product, endpoints }: Pick<PagesOptions, 'product' | '
   const pages = pagesEndpoints({ product, endpoints, apiDocument: (call) => apiDocument('.', call) });
   return [
     fidelityEndpoint(endpoints),
-    openapiEndpoint(apiDocument, fidelityFamily),
+    openapiEndpoint(apiDocument, fidelityDialect),
     ...noscriptEndpoints({ startTimer: systemTimer }),
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),
   ];

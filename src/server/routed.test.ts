@@ -10,9 +10,9 @@ interface Named {
 const call = { method: 'POST', path: '/say', signal: new AbortController().signal } as Call;
 
 function endpoint(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEndpoint<Named>> = {}) {
-  const family = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
+  const dialect = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
   const common = { method: 'POST', match: 'exact', path: '/say', access: 'open', queued: true, summary: '' } as const;
-  return { ...common, family, ...more, handle };
+  return { ...common, dialect, ...more, handle };
 }
 
 const saying = (text: string) => () => ({ status: 200, body: text });

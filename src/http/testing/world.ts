@@ -30,8 +30,8 @@ export async function serve(endpoints: readonly Endpoint[], options: Partial<Htt
   return { port, errors, close: () => server.close(), drain: () => server.drain() };
 }
 
-/** A family whose error replies have the code and the message of the error. */
-export const family = {
+/** A dialect whose error replies have the code and the message of the error. */
+export const dialect = {
   name: 'test',
   title: 'Test',
   errorReply: (error: AppError): Reply => json({ family: error.code, sentence: error.message }, error.status),
@@ -39,7 +39,7 @@ export const family = {
 
 export function endpoint(handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint {
   const shape = { method: 'POST', match: 'ending', path: '/work', access: 'guarded', rateLimited: true } as const;
-  return { ...shape, summary: '', family, handle, ...more };
+  return { ...shape, summary: '', dialect, handle, ...more };
 }
 
 export const echo = endpoint((call: Call) => json({ path: call.path, body: call.body.toString() }));

@@ -18,7 +18,7 @@ interface ConversationServices {
 }
 
 const path = '/api/extra/conversations';
-const row = endpointRow(read(), { method: 'GET', family: inspectorDialect, recorded: false });
+const row = endpointRow(read(), { method: 'GET', dialect: inspectorDialect, recorded: false });
 
 /** The report on conversations: a key of `--keyfile` sees its own, administrators see all. */
 export function conversationEndpoints({ report, access, hasKeys, secrets }: ConversationServices): PlainEndpoint[] {

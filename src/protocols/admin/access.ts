@@ -4,11 +4,11 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { isSameSecret } from '../../http/guard.ts';
 import { admin, adminRead } from '../access.ts';
-import { bodyOf, type Dialect, type EndpointShape, endpointRow } from '../endpoint.ts';
+import { bodyOf, type DocumentedDialect, type EndpointShape, endpointRow } from '../endpoint.ts';
 import { aside, type Fields, readFields, type Table, withSchema } from '../fields.ts';
 
 /** Refusals are replies with status 200; this is for all other errors. */
-export const adminFamily: Dialect = {
+export const adminDialect: DocumentedDialect = {
   name: 'admin',
   title: 'Administration',
   responses: () => import('./responses.ts'),
@@ -16,7 +16,7 @@ export const adminFamily: Dialect = {
     json({ success: false, error: error.message, ...busyDetail(error) }, error.status, retryHeaders(error)),
 };
 
-const shape = { family: adminFamily, recorded: false } as const;
+const shape = { dialect: adminDialect, recorded: false } as const;
 /** Builds the rows of endpoints that show what only administrators may see, and of those that change something. */
 export const adminReadRow = endpointRow(adminRead, { method: 'GET', ...shape });
 export const adminRow = endpointRow(admin, { method: 'POST', ...shape });

@@ -3,9 +3,9 @@ import { type LanFacts, type LanService, lanPath } from '../../core/lan.ts';
 import { json, type Reply } from '../../http/call.ts';
 import { information } from '../access.ts';
 import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
-import { adminFamily } from './access.ts';
+import { adminDialect } from './access.ts';
 
-const row = endpointRow(information, { method: 'GET', family: adminFamily, recorded: false });
+const row = endpointRow(information, { method: 'GET', dialect: adminDialect, recorded: false });
 
 /** How a phone reaches and trusts this server. Open: it has no key yet, and what is answered here protects nothing. */
 export function lanEndpoints(lan: LanService | undefined): PlainEndpoint[] {

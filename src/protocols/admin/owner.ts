@@ -5,7 +5,7 @@ import { type Call, json } from '../../http/call.ts';
 import { proxyHeaders } from '../../http/guard.ts';
 import { information } from '../access.ts';
 import { endpointRow } from '../endpoint.ts';
-import { adminFamily } from './access.ts';
+import { adminDialect } from './access.ts';
 
 /** Whether a person who opens the page on this machine may administer the server, with the token of the page; or why not. */
 export type OwnerAccess =
@@ -24,7 +24,7 @@ export function ownerAccess(settings: OwnerSettings, newToken: () => string): Ow
   return { type: 'page', token: newToken() };
 }
 
-const openRow = endpointRow(information, { method: 'GET', family: adminFamily, recorded: false });
+const openRow = endpointRow(information, { method: 'GET', dialect: adminDialect, recorded: false });
 
 /** The token, for our own page only. */
 export function ownerEndpoint(owner: OwnerAccess) {

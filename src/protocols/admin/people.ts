@@ -16,7 +16,7 @@ import { isFromOwnPage, noSessionCookie, sessionCookie } from '../../http/sessio
 import { information, write } from '../access.ts';
 import { bodyOf, endpointRow, lastPart, type PlainEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { type AdminAccess, adminFamily, administered, adminRow, allowed, moment, noModel } from './access.ts';
+import { type AdminAccess, adminDialect, administered, adminRow, allowed, moment, noModel } from './access.ts';
 
 interface PeopleServices {
   readonly access: AdminAccess;
@@ -87,7 +87,7 @@ const signInFields = {
   device,
 };
 
-const shape = { method: 'POST', family: adminFamily, recorded: false } as const;
+const shape = { method: 'POST', dialect: adminDialect, recorded: false } as const;
 const openRow = endpointRow({ access: 'open', changes: true }, shape);
 const ownRow = endpointRow(write(), shape);
 const unstored = { 'cache-control': 'no-store' } as const;

@@ -164,7 +164,7 @@ test('a full queue is reported as busy', async () => {
   const [, save] = boundEndpoints({ access: open, states: memory, ...line({ full: true }) });
   const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
   const error = await Promise.resolve(save?.handle(call)).catch((thrown: AppError) => thrown);
-  expect(save?.family.errorReply(error as AppError)).toMatchObject({
+  expect(save?.dialect.errorReply(error as AppError)).toMatchObject({
     status: 503,
     headers: { 'retry-after': '7' },
     body: expect.stringContaining('"type":"service_unavailable"'),

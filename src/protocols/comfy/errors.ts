@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { Dialect } from '../endpoint.ts';
+import type { DocumentedDialect } from '../endpoint.ts';
 import type { GraphProblem, NodeErrors } from './graph.ts';
 
-export const comfyFamily: Dialect = {
+export const comfyDialect: DocumentedDialect = {
   name: 'comfy',
   title: 'ComfyUI API',
   emulation: true,

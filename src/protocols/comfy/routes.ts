@@ -10,7 +10,7 @@ import { ignoredHeader } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, lastPart, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { factsFor, type ImageContext, type ImageServices, networksOf } from '../pictures/request.ts';
-import { comfyFamily } from './errors.ts';
+import { comfyDialect } from './errors.ts';
 import { dropFields, freeFields, interruptFields, promptFields, uploadFields } from './fields.ts';
 import { upload, view } from './files.ts';
 import { type ComfyQueue, features } from './queue.ts';
@@ -23,7 +23,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
   const { editor, product } = server;
   const limited = atMost(maxEdits, editor);
   const storeOf = (call: Call) => ({ files: prompts.files.of(ownerOf(call)), editor: limited });
-  const shared = { method: 'POST', match: 'exact', modelSelection: 'any-name', family: comfyFamily } as const;
+  const shared = { method: 'POST', match: 'exact', modelSelection: 'any-name', dialect: comfyDialect } as const;
   const row = endpointRow(legacyOpen(write('images')), shared);
   const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own =>
     row(path, summary, handle, { ...(path.endsWith('/') && { match: 'prefix' }), ...more });
@@ -168,7 +168,7 @@ export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
     match: 'exact',
     path,
     summary: 'Events of prompts.',
-    family: comfyFamily,
+    dialect: comfyDialect,
     open: (call, socket) => prompts.hub.open(call, socket),
   }));
 }

@@ -3,7 +3,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { EndpointShape } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { callOf } from '../testing/doubles.ts';
-import { fidelityEndpoint, fidelityFamily, fieldTables } from './fidelity.ts';
+import { fidelityDialect, fidelityEndpoint, fieldTables } from './fidelity.ts';
 
 const endpoint: EndpointFidelity = {
   dialect: 'Some API',
@@ -15,8 +15,8 @@ const endpoint: EndpointFidelity = {
 };
 
 const row = (path: string, own: Partial<EndpointShape>): EndpointShape => {
-  const family = { ...fidelityFamily, title: 'Some API' };
-  return { method: 'POST', match: 'exact', path, access: 'open', queued: false, summary: '', family, ...own };
+  const dialect = { ...fidelityDialect, title: 'Some API' };
+  return { method: 'POST', match: 'exact', path, access: 'open', queued: false, summary: '', dialect, ...own };
 };
 
 describe('fieldTables', () => {

@@ -1,10 +1,16 @@
 import type { EndpointFidelity, Handling } from '../../core/fidelity.ts';
 import { json } from '../../http/call.ts';
 import { information } from '../access.ts';
-import { type Dialect, documentedPaths, type EndpointShape, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import {
+  type DocumentedDialect,
+  documentedPaths,
+  type EndpointShape,
+  endpointRow,
+  type PlainEndpoint,
+} from '../endpoint.ts';
 import { fidelityOf, type Table } from '../fields.ts';
 
-export const fidelityFamily: Dialect = {
+export const fidelityDialect: DocumentedDialect = {
   name: 'fidelity',
   title: 'About the APIs',
   responses: () => import('./responses.ts'),
@@ -23,7 +29,7 @@ export const handlings: Readonly<Record<Handling, string>> = {
 /** The field tables of all endpoints, as decoders and documentation use them. */
 export function fidelityEndpoint(endpoints: () => readonly EndpointShape[]): PlainEndpoint {
   const summary = 'Which fields of each API are honoured, approximated, ignored or refused.';
-  const get = endpointRow(information, { method: 'GET', family: fidelityFamily });
+  const get = endpointRow(information, { method: 'GET', dialect: fidelityDialect });
   return get('/api/extra/fidelity', summary, () => json({ handling: handlings, endpoints: fieldTables(endpoints()) }), {
     response: 'fidelity',
   });
@@ -34,13 +40,13 @@ export function fieldTables(endpoints: readonly EndpointShape[]): readonly Endpo
   const byTable = new Map<Table, { readonly dialect: string; readonly operations: string[] }>();
   for (const endpoint of endpoints) {
     if (endpoint.aliasOf !== undefined) continue;
-    const { method, family, events = {} } = endpoint;
+    const { method, dialect, events = {} } = endpoint;
     const paths = documentedPaths(endpoint).map(({ path, fields }) => [`${method} ${path}`, fields] as const);
     for (const [operation, table] of [...paths, ...Object.entries(events)]) {
       if (!table) continue;
       const earlier = byTable.get(table);
       if (earlier) earlier.operations.push(operation.replace(`${earlier.operations[0]?.split(' ')[0]} `, ''));
-      else byTable.set(table, { dialect: family.title, operations: [operation] });
+      else byTable.set(table, { dialect: dialect.title, operations: [operation] });
     }
   }
   return [...byTable].map(([table, { dialect, operations }]) => ({

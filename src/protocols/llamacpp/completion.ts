@@ -15,14 +15,14 @@ import { type ReadBody, readCompletion } from '../read-body.ts';
 import { requestContextOf } from '../request-context.ts';
 import { timingsBody } from '../timings.ts';
 import { decodeOptions, type EarlyStop, nativeBody, type OutputOptions, spokenSeed } from './decode.ts';
-import { errorBody, failureBody, llamacppFamily } from './errors.ts';
+import { errorBody, failureBody, llamacppDialect } from './errors.ts';
 import { completionFields, infillFields, type optionFields } from './fields.ts';
 import { decodePrompts, infillPrompt, promptText } from './prompts.ts';
 import { ownSettingsBody, resolveBias } from './samplers.ts';
 
 type Prompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 
-const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued: true, family: llamacppFamily });
+const row = endpointRow(write('text'), { method: 'POST', match: 'exact', queued: true, dialect: llamacppDialect });
 
 export const completionEndpoints: readonly ModelEndpoint<DialectContext>[] = [
   // An exact path: as an ending it would match the completions of other dialects.

@@ -14,7 +14,7 @@ import {
 import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { requestContextOf } from '../request-context.ts';
-import { llamacppFamily } from './errors.ts';
+import { llamacppDialect } from './errors.ts';
 
 const embeddingFields = {
   content: f.honoured(f.optional(readInputs), 'a text or several, also as token numbers of this model'),
@@ -67,7 +67,7 @@ const rerankFields = {
 };
 
 const embeddingModel = { queued: true, modelSelection: 'own-name' } as const;
-const row = endpointRow(write('embeddings'), { method: 'POST', family: llamacppFamily, ...embeddingModel });
+const row = endpointRow(write('embeddings'), { method: 'POST', dialect: llamacppDialect, ...embeddingModel });
 
 export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingContext>[] = [
   row('/embedding', 'Vectors of texts, in the form of the llama.cpp server.', answerEmbedding, {

@@ -1,7 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { Dialect } from '../endpoint.ts';
+import type { DocumentedDialect } from '../endpoint.ts';
 
 const types = new Map([
   [401, 'authentication_error'],
@@ -13,7 +13,7 @@ const types = new Map([
 ]);
 
 /** `detail` is for clients of the native API, on a path that both dialects have. */
-export const llamacppFamily: Dialect = {
+export const llamacppDialect: DocumentedDialect = {
   name: 'llamacpp',
   title: 'llama.cpp server API',
   responses: () => import('./responses.ts'),

@@ -11,13 +11,13 @@ const readReplies: f.Read<number> = f.described({ type: 'integer', minimum: 1, m
   return count;
 });
 
-/** A number here, and a switch in the native family. */
+/** A number here, and a switch in the native dialect. */
 const readAlternatives: f.Read<number> = f.described({ type: ['integer', 'boolean'] }, (value, path) => {
   if (typeof value === 'boolean') return value ? 10 : 0;
   return f.readTruncated(value, path);
 });
 
-/** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
+/** This dialect takes a number only as a number; the names of the native dialect beside it stay lenient. */
 const strict = { check: f.readNumber };
 const off = f.orElse(f.looseFlag, false);
 

@@ -4,7 +4,7 @@ import { LoraScales } from '../../core/lora.ts';
 import type { TextState } from '../../core/text-service.ts';
 import { callOf, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { jsonOf, textOf } from '../testing/reply-text.ts';
-import { llamacppFamily } from './errors.ts';
+import { llamacppDialect } from './errors.ts';
 import { SlotWatch } from './status.ts';
 import { ask, find, llamacppParts, plainControls } from './testing/world.ts';
 
@@ -246,7 +246,7 @@ test.each([
 });
 
 test('errors: a busy server answers clients of both dialects in one body', async () => {
-  const reply = llamacppFamily.errorReply(new AppError('busy', { retryAfterSeconds: 2 }));
+  const reply = llamacppDialect.errorReply(new AppError('busy', { retryAfterSeconds: 2 }));
   expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   expect(await jsonOf(reply)).toEqual({
     error: { code: 503, message: 'Server is busy; please try again later.', type: 'unavailable_error' },
@@ -255,7 +255,7 @@ test('errors: a busy server answers clients of both dialects in one body', async
 });
 
 test('errors: a prompt that does not fit has its two numbers', async () => {
-  const reply = llamacppFamily.errorReply(new AppError('context-overflow', { promptTokens: 9, contextSize: 8 }));
+  const reply = llamacppDialect.errorReply(new AppError('context-overflow', { promptTokens: 9, contextSize: 8 }));
   expect(await jsonOf(reply)).toEqual({
     error: {
       code: 400,

@@ -17,7 +17,7 @@ import {
 import * as f from '../fields.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoints } from './embedding.ts';
-import { llamacppFamily } from './errors.ts';
+import { llamacppDialect } from './errors.ts';
 import { templateFields } from './fields.ts';
 import { readPieces } from './prompts.ts';
 import { type StatusContext, type StatusServices, statusEndpoints } from './status.ts';
@@ -37,7 +37,7 @@ export interface LlamacppContext
 /** What is the same for all models. */
 interface LlamacppServices extends StatusServices, Pick<LlamacppContext, 'memory' | 'readChat'> {}
 
-const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', family: llamacppFamily });
+const row = endpointRow(write('admin'), { method: 'POST', match: 'exact', dialect: llamacppDialect });
 const disabled = (): Reply => json({ error: { message: 'this feature is disabled', type: 'feature_disabled' } }, 403);
 
 /** Endpoints of the llama.cpp server that are refused, in the words that its clients know. */
@@ -63,7 +63,7 @@ const modelFields = {
 const memoryRow = endpointRow(adminOnly, {
   method: 'POST',
   match: 'exact',
-  family: llamacppFamily,
+  dialect: llamacppDialect,
   fields: modelFields,
   response: 'success',
   modelSelection: 'own-name',
@@ -109,7 +109,7 @@ const readTokens = f.reader<readonly number[]>(
 
 const detokenizeFields = { tokens: f.honoured(f.orElse(readTokens, [])) };
 
-const tokenRow = endpointRow(read(), { method: 'POST', family: llamacppFamily });
+const tokenRow = endpointRow(read(), { method: 'POST', dialect: llamacppDialect });
 
 export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   tokenRow('/tokenize', 'The tokens of a text, with their pieces if requested.', tokenize, {
@@ -186,7 +186,7 @@ export function answeringBoth<Context>(
       } catch (thrown) {
         const error = asAppError(thrown);
         if (error.code === 'internal') throw thrown;
-        return ours.family.errorReply(error);
+        return ours.dialect.errorReply(error);
       }
     },
   };

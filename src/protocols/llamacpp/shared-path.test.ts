@@ -14,7 +14,7 @@ const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => (
   access: 'guarded',
   queued: true,
   summary: 'Continue texts.',
-  family: { name: 'taskServices', title: '', errorReply: ({ status }) => json('their failure', status) },
+  dialect: { name: 'taskServices', title: '', errorReply: ({ status }) => json('their failure', status) },
   handle: () => json(path),
   ...own,
 });

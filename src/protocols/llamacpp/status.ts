@@ -11,7 +11,7 @@ import { readControls } from '../controls/decode.ts';
 import { readAdapterScales } from '../controls/table.ts';
 import { type DialectContext, type DialectServices, dialectControls, modalities } from '../dialect.ts';
 import { atPaths, endpointRow, type ModelEndpoint, modelInQuery } from '../endpoint.ts';
-import { errorBody, llamacppFamily } from './errors.ts';
+import { errorBody, llamacppDialect } from './errors.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './samplers.ts';
 
@@ -30,7 +30,7 @@ export interface StatusContext extends DialectContext, StatusServices {
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
 }
 
-const row = endpointRow(information, { method: 'GET', match: 'exact', family: llamacppFamily });
+const row = endpointRow(information, { method: 'GET', match: 'exact', dialect: llamacppDialect });
 
 const ofNamedModel = { modelNamed: modelInQuery, modelSelection: 'known-name' } as const;
 

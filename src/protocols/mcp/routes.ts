@@ -11,7 +11,7 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { messageFrame } from '../../http/sse.ts';
 import { write } from '../access.ts';
 import { eventStream } from '../dialect.ts';
-import { bodyOf, type Dialect, endpointRow, type PlainEndpoint } from '../endpoint.ts';
+import { bodyOf, type DocumentedDialect, endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { isAbsent, isObject } from '../fields.ts';
 
 interface McpDeps {
@@ -24,7 +24,7 @@ type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`, and those that search documents. */
 export function mcpEndpoints(parts: McpDeps): PlainEndpoint[] {
-  const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', family: mcpFamily });
+  const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', dialect: mcpDialect });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
   return [row('/mcp', summary, (call) => answer(call, parts), { response: 'message' })];
 }
@@ -180,7 +180,7 @@ function badParams(id: MessageId, reason: string): Reply {
 }
 
 /** Errors before a message is read. Later ones are JSON-RPC errors with status 200. */
-const mcpFamily: Dialect = {
+const mcpDialect: DocumentedDialect = {
   name: 'mcp',
   title: 'Tool servers (MCP)',
   responses: () => import('./responses.ts'),

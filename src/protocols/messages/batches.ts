@@ -8,7 +8,7 @@ import { bodyOf, endpointRow, type ModelEndpoint, rowBelow, withServices } from 
 import * as f from '../fields.ts';
 import { pageOf, queryCount } from '../list-pages.ts';
 import { timestamp } from '../timestamp.ts';
-import { messagesFamily, withRequestIds } from './errors.ts';
+import { messagesDialect, withRequestIds } from './errors.ts';
 
 const maxRequests = 100_000;
 
@@ -50,7 +50,7 @@ const listFields = {
 };
 
 const path = '/v1/messages/batches';
-const shared = { queued: false, match: 'ending', family: messagesFamily } as const;
+const shared = { queued: false, match: 'ending', dialect: messagesDialect } as const;
 const get = endpointRow(read('chat'), { ...shared, method: 'GET' });
 const change = endpointRow(write('chat'), { ...shared, method: 'POST' });
 
@@ -77,7 +77,7 @@ export const messageBatchEndpoints = (services: BatchServices) => withServices(w
 async function create(call: Call, services: BatchServices): Promise<Reply> {
   const body = await bodyOf(call);
   const { requests } = f.readFields(createFields, body);
-  const target = batchable(services).find(({ family }) => family.name === 'messages');
+  const target = batchable(services).find(({ dialect }) => dialect.name === 'messages');
   const batch = await batchesOf(call, services).create({
     api: 'messages',
     endpoint: target?.path ?? '',

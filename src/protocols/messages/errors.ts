@@ -2,7 +2,7 @@ import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.
 import { randomHex } from '../../core/ids.ts';
 import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { Dialect, ModelEndpoint } from '../endpoint.ts';
+import type { DocumentedDialect, ModelEndpoint } from '../endpoint.ts';
 
 /** The type of an error by its status. */
 const typesByStatus = new Map([
@@ -46,7 +46,7 @@ function errorMessage({ message, details }: AppError): string {
 }
 
 /** Every reply has a request id, errors in the body too: the official clients show it. */
-export const messagesFamily: Dialect = {
+export const messagesDialect: DocumentedDialect = {
   name: 'messages',
   title: 'Messages API (Anthropic-compatible)',
   responses: () => import('./responses.ts'),

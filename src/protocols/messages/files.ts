@@ -8,7 +8,7 @@ import { bodyOfForm } from '../form-body.ts';
 import { pageOf, queryCount } from '../list-pages.ts';
 import { contentReply, deleteFile, type FileServices, fileOf, filesOf, filesPath, sentFile } from '../stored-files.ts';
 import { timestamp } from '../timestamp.ts';
-import { messagesFamily, withRequestIds } from './errors.ts';
+import { messagesDialect, withRequestIds } from './errors.ts';
 
 const readSeconds: f.Read<number | undefined> = f.described(
   { type: 'integer', minimum: 3600, maximum: 7_776_000 },
@@ -41,7 +41,7 @@ const listFields = {
 
 /** Requests of Anthropic's clients have it; no other ones do. */
 const header = 'anthropic-version';
-const shared = { queued: false, header, match: 'ending', family: messagesFamily } as const;
+const shared = { queued: false, header, match: 'ending', dialect: messagesDialect } as const;
 const get = endpointRow(read('documents'), { ...shared, method: 'GET' });
 const change = endpointRow(write('documents'), { ...shared, method: 'POST' });
 

@@ -17,7 +17,7 @@ import {
   seeing,
   startEvent,
 } from '../testing/doubles.ts';
-import { messagesFamily } from './errors.ts';
+import { messagesDialect } from './errors.ts';
 import { createFields } from './fields.ts';
 import { messagesEndpoints } from './routes.ts';
 
@@ -30,7 +30,7 @@ async function ask(parts: DialectContext, path: string, body: unknown, method = 
   try {
     return await endpoint.handle(callOf(path, body, { method }));
   } catch (error) {
-    return endpoint.family.errorReply(asAppError(error));
+    return endpoint.dialect.errorReply(asAppError(error));
   }
 }
 
@@ -224,7 +224,7 @@ test.each<[AppError, number, string, object]>([
   [new AppError('engine-lost', { capability: 'text' }), 500, 'api_error', {}],
   [new AppError('internal', { reason: 'x' }), 500, 'api_error', {}],
 ])('messagesFamily.errorReply: %s', (error, status, type, more) => {
-  const reply = messagesFamily.errorReply(error, 'req_9');
+  const reply = messagesDialect.errorReply(error, 'req_9');
   expect(reply.status).toBe(status);
   expect(reply.headers).toMatchObject({ 'request-id': 'req_9' });
   expect(bodyOf(reply)).toMatchObject({
@@ -236,7 +236,7 @@ test.each<[AppError, number, string, object]>([
 });
 
 test('messagesFamily.errorReply: retry-after for a full queue', () => {
-  const reply = messagesFamily.errorReply(new AppError('busy', { retryAfterSeconds: 1.5 }));
+  const reply = messagesDialect.errorReply(new AppError('busy', { retryAfterSeconds: 1.5 }));
   expect(reply.headers).toMatchObject({ 'retry-after': '2' });
 });
 

@@ -22,11 +22,11 @@ import { type AppliedEdit, addEdit, applyEdits, type ContextManagement } from '.
 import { messageFile } from './conversation.ts';
 import { decode } from './decode.ts';
 import { encodeStream, foldReply, ping } from './encode.ts';
-import { messagesFamily, withRequestIds } from './errors.ts';
+import { messagesDialect, withRequestIds } from './errors.ts';
 import { countFields, createFields } from './fields.ts';
 
 export function messagesEndpoints(server: DialectServices) {
-  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: messagesFamily });
+  const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, dialect: messagesDialect });
   const endpoints = [
     ...withShortPath(
       row('/v1/messages', 'Answer a conversation; streamed with stream: true.', answer, {

@@ -23,7 +23,7 @@ import { bodyOf, endpointRow, type PlainEndpoint, rowBelow } from '../endpoint.t
 import * as f from '../fields.ts';
 import { fetchPublic } from '../media.ts';
 import { attachment, sentName } from '../stored-files.ts';
-import { nativeFamily } from './errors.ts';
+import { nativeDialect } from './errors.ts';
 
 export interface DocumentDeps extends DocumentServices, Pick<DialectServices, 'fetchMedia'> {
   /** Administrators: folders of this machine are theirs to share. */
@@ -108,7 +108,7 @@ const path = documentsPath;
 /** Collections of documents, for the pages of this server and for scripts. */
 export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
   // The `name` of a body is that of a collection or file.
-  const row = endpointRow(write('documents'), { method: 'POST', family: nativeFamily, modelNamed: () => undefined });
+  const row = endpointRow(write('documents'), { method: 'POST', dialect: nativeDialect, modelNamed: () => undefined });
   const library = (call: Call) => documentsOf(call, deps);
   /** The collection that the path names, by id or name. */
   const about =

@@ -1,7 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
-import { bodyOf, type Dialect } from '../endpoint.ts';
+import { bodyOf, type DocumentedDialect } from '../endpoint.ts';
 import { type Fields, readFields, type Table } from '../fields.ts';
 
 /** The type of an error by its status; clients offer to abort at `service_unavailable`. */
@@ -18,7 +18,7 @@ export function errorType({ status }: AppError): string {
   return types.get(status) ?? (status >= 500 ? 'server_error' : 'bad_input');
 }
 
-export const nativeFamily: Dialect = {
+export const nativeDialect: DocumentedDialect = {
   name: 'native',
   title: 'Native text API',
   responses: async (engineFeatures) => (await import('./responses.ts')).nativeResponses(engineFeatures),

@@ -21,7 +21,7 @@ import { atPaths, bodyOf, endpointRow, jsonText, type ModelEndpoint, requestBody
 import * as f from '../fields.ts';
 import { nativeMedia, readNativeMedia } from '../media.ts';
 import { clientOf, eventsFor, keepOnDisconnect, textRequestContext } from '../request-context.ts';
-import { errorType, nativeFamily } from './errors.ts';
+import { errorType, nativeDialect } from './errors.ts';
 
 export type GenerateContext = Pick<
   CompletionContext,
@@ -48,7 +48,7 @@ const legacyFields = {
   top_k: generateFields.top_k,
 };
 
-const row = endpointRow(write('text'), { method: 'POST', queued: true, family: nativeFamily });
+const row = endpointRow(write('text'), { method: 'POST', queued: true, dialect: nativeDialect });
 const replayed = { fields: generateFields, replayedAs: 'text' } as const;
 
 export const generateEndpoints: readonly ModelEndpoint<GenerateContext>[] = [
@@ -117,7 +117,7 @@ function prepare(body: JsonObject, call: Call, { text, controlLimits, replacePla
 }
 
 function failureBody(error: unknown): string {
-  const reply = nativeFamily.errorReply(asAppError(error));
+  const reply = nativeDialect.errorReply(asAppError(error));
   return 'body' in reply ? String(reply.body) : '';
 }
 
@@ -272,7 +272,7 @@ const keyFields = { genkey: f.withSchema(f.textOrNumber, f.aside('honoured', key
 type TaskDeps = Pick<GenerateContext, 'text'>;
 
 /** Clients call it again and again while they wait. */
-const task = endpointRow(read('text'), { method: 'POST', recorded: false, family: nativeFamily });
+const task = endpointRow(read('text'), { method: 'POST', recorded: false, dialect: nativeDialect });
 
 /** Look at and stop running generations. */
 export const taskEndpoints: readonly ModelEndpoint<TaskDeps>[] = [

@@ -7,7 +7,7 @@ import { information, read } from '../access.ts';
 import type { DialectContext } from '../dialect.ts';
 import { atPaths, type EndpointShape, endpointRow, jsonText, type ModelEndpoint } from '../endpoint.ts';
 import { snakeCase } from '../snake-case.ts';
-import { nativeFamily } from './errors.ts';
+import { nativeDialect } from './errors.ts';
 import { type VersionServices, versionBody } from './version.ts';
 
 const koboldAiVersion = '1.2.5';
@@ -28,7 +28,7 @@ export interface InfoContext extends InfoServices, Pick<DialectContext, 'text' |
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
-const row = endpointRow(information, { method: 'GET', family: nativeFamily });
+const row = endpointRow(information, { method: 'GET', dialect: nativeDialect });
 
 type Answer = (call: Call, context: InfoContext) => unknown;
 

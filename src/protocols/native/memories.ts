@@ -9,7 +9,7 @@ import type { ChatReader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint, rowBelow } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { requestContextOf } from '../request-context.ts';
-import { nativeFamily } from './errors.ts';
+import { nativeDialect } from './errors.ts';
 
 export interface MemoryContext extends ChatReader {
   readonly memories?: LibrariesOf<MemoryLibrary> | undefined;
@@ -51,7 +51,7 @@ const suggestFields = {
 };
 
 const path = '/api/extra/memories';
-const row = endpointRow(write('chat'), { method: 'POST', recorded: false, family: nativeFamily });
+const row = endpointRow(write('chat'), { method: 'POST', recorded: false, dialect: nativeDialect });
 
 /** What a person wants remembered from chat to chat: shown, changed and deleted here, by the pages above all. */
 export const memoryEndpoints: readonly ModelEndpoint<MemoryContext>[] = [

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { MusicRequest, MusicService } from '../../core/music.ts';
 import type { RequestContext } from '../../core/request-context.ts';
-import { type Family, json, type Reply } from '../../http/call.ts';
+import { type Dialect, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity, tableOf } from '../testing/fidelity-proof.ts';
-import { nativeFamily } from './errors.ts';
+import { nativeDialect } from './errors.ts';
 import { musicEndpoints } from './music.ts';
 
-const family: Family = {
+const dialect: Dialect = {
   name: 'test',
   title: 'Test',
   errorReply: (error) => json({ detail: { msg: error.message } }, error.status),
@@ -32,7 +32,7 @@ function world({ music: present = true, failure }: { music?: boolean; failure?: 
       yield { type: 'finish', seconds: 1 };
     },
   };
-  const endpoints = bindAll(musicEndpoints({ family, newSeed: () => 4711 }), {
+  const endpoints = bindAll(musicEndpoints({ dialect, newSeed: () => 4711 }), {
     taskServices: present ? { music } : {},
   });
   const post = async (body: unknown, path = generate): Promise<Reply & { body: string | Uint8Array }> => {
@@ -40,7 +40,7 @@ function world({ music: present = true, failure }: { music?: boolean; failure?: 
     if (!endpoint) throw new Error(`no endpoint for ${path}`);
     const reply = await Promise.resolve()
       .then(() => endpoint.handle(callOf(path, body)))
-      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+      .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
     if ('stream' in reply) throw new Error('the reply is streamed');
     return reply;
   };
@@ -165,7 +165,7 @@ const proofs: Readonly<Record<string, Proof>> = {
 };
 
 proveFidelity({
-  table: tableOf(musicEndpoints({ family: nativeFamily, newSeed: () => 1 }), 'POST /api/extra/music/prepare'),
+  table: tableOf(musicEndpoints({ dialect: nativeDialect, newSeed: () => 1 }), 'POST /api/extra/music/prepare'),
   base: { caption: 'calm piano' },
   ask: asking(world, 'POST', generate),
   proofs,

@@ -7,7 +7,7 @@ import {
   songFormats,
 } from '../../core/music.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Dialect, type Headers, json, type Reply } from '../../http/call.ts';
 import { write } from '../access.ts';
 import { readGenkey } from '../controls/table.ts';
 import { ignoredHeader } from '../dialect.ts';
@@ -17,14 +17,14 @@ import { requestContextOf } from '../request-context.ts';
 
 type MusicContext = { readonly taskServices?: { readonly music?: MusicService } };
 
-/** `family` is that of the native API, which these paths belong to. */
-export function musicEndpoints({ family, newSeed }: { readonly family: Family; readonly newSeed: () => number }) {
+/** `dialect` is that of the native API, which these paths belong to. */
+export function musicEndpoints({ dialect, newSeed }: { readonly dialect: Dialect; readonly newSeed: () => number }) {
   const row = endpointRow(write('audio'), {
     method: 'POST',
     queued: true,
     modelSelection: 'any-name',
     fields: musicFields,
-    family,
+    dialect,
   });
 
   async function prepare(call: Call, { taskServices }: MusicContext): Promise<Reply> {
@@ -67,7 +67,7 @@ function encodeSongFields(fields: SongFields): object {
   return { ...Object.fromEntries(song), task_type: 'text2music', thinking: false, audio_codes: codes.join(',') };
 }
 
-/** The whole file: clients of this family decode it at once. */
+/** The whole file: clients of this dialect decode it at once. */
 async function encodeSongFile(events: AsyncIterable<MusicEvent>, format: SongFormat, headers: Headers): Promise<Reply> {
   const pieces: Uint8Array[] = [];
   for await (const event of events) if (event.type === 'audio') pieces.push(event.bytes);

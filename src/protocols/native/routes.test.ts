@@ -127,7 +127,7 @@ async function ask(
   try {
     return await endpoint.handle(call);
   } catch (error) {
-    return endpoint.family.errorReply(asAppError(error));
+    return endpoint.dialect.errorReply(asAppError(error));
   }
 }
 
@@ -244,7 +244,7 @@ test.each<[string | object, string]>([
 
 test('generate: 401 body for a missing key', async () => {
   const [endpoint] = nativeEndpoints(parts(fakeService({}).service));
-  const reply = endpoint?.family.errorReply(new AppError('unauthorized', {})) as Reply;
+  const reply = endpoint?.dialect.errorReply(new AppError('unauthorized', {})) as Reply;
   expect(reply.status).toBe(401);
   expect(await textOf(reply)).toBe(
     '{"detail":{"error":"Unauthorized","msg":"Authentication key is missing or invalid.","type":"unauthorized"}}',

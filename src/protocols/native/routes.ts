@@ -7,7 +7,7 @@ import { bodyOf, endpointRow, type ModelEndpoint, type PlainEndpoint, withServic
 import { honoured, readFields, readText } from '../fields.ts';
 import { noteHeaders } from '../spoken-reply.ts';
 import { type DocumentDeps, documentEndpoints } from './documents.ts';
-import { nativeFamily, readInput } from './errors.ts';
+import { nativeDialect, readInput } from './errors.ts';
 import { type GenerateContext, generateEndpoints, taskEndpoints } from './generate.ts';
 import { cacheEndpoint, type InfoContext, type InfoServices, infoEndpoints } from './info.ts';
 import { type MemoryContext, memoryEndpoints } from './memories.ts';
@@ -35,7 +35,7 @@ export interface NativeServices extends HandlerServices, StoryContext, SyncConte
 export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<NativeContext, keyof HandlerServices>>[] {
   return [
     ...withServices<NativeContext, HandlerServices>(modelEndpoints, services),
-    ...musicEndpoints({ family: nativeFamily, newSeed: services.newSeed }),
+    ...musicEndpoints({ dialect: nativeDialect, newSeed: services.newSeed }),
     ...saveSlotEndpoints(services),
     ...syncEndpoints(services),
     ...multiplayerEndpoints(services),
@@ -47,7 +47,7 @@ export function nativeEndpoints(services: NativeServices): ModelEndpoint<Omit<Na
   ];
 }
 
-const row = endpointRow(write('tools'), { method: 'POST', family: nativeFamily });
+const row = endpointRow(write('tools'), { method: 'POST', dialect: nativeDialect });
 
 const embeddingsFields = listFields({ truncate: true });
 

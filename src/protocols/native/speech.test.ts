@@ -18,7 +18,7 @@ function world(script: SpokenScript | 'none' = {}) {
     if (!endpoint) throw new Error(`nobody answers ${path}`);
     const reply = await Promise.resolve()
       .then(() => endpoint.handle(callOf(path, body)))
-      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+      .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
     if ('stream' in reply) throw new Error('it is streamed');
     return reply;
   };

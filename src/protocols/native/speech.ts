@@ -19,12 +19,12 @@ import {
 import { requestContextOf } from '../request-context.ts';
 import { speak, wholeSound } from '../spoken-reply.ts';
 import { speedRange, spokenFields } from '../spoken-text.ts';
-import { errorType, nativeFamily } from './errors.ts';
+import { errorType, nativeDialect } from './errors.ts';
 
 export type SpeechContext = Pick<DialectContext, 'taskServices' | 'startTimer'>;
 
 const speechModel = { queued: true, modelSelection: 'any-name' } as const;
-const row = endpointRow(write('audio'), { method: 'POST', family: nativeFamily, ...speechModel });
+const row = endpointRow(write('audio'), { method: 'POST', dialect: nativeDialect, ...speechModel });
 
 const nativeSpeechFields = {
   ...spokenFields,

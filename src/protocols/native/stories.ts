@@ -7,7 +7,7 @@ import { read, write } from '../access.ts';
 import type { DialectContext } from '../dialect.ts';
 import { endpointRow, jsonText, type ModelEndpoint, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, isAbsent, looseFlag, optionalText, orElse, readText, textOrNumber } from '../fields.ts';
-import { failed, nativeFamily, readInput } from './errors.ts';
+import { failed, nativeDialect, readInput } from './errors.ts';
 
 export interface StoryContext {
   /** With `--savedatafile` only. */
@@ -30,7 +30,7 @@ const saveFields = {
   data: honoured(optionalText, 'The story; an empty text erases the slot.'),
 };
 
-const row = endpointRow(write('text'), { method: 'POST', recorded: false, family: nativeFamily });
+const row = endpointRow(write('text'), { method: 'POST', recorded: false, dialect: nativeDialect });
 
 /** Stories that clients save on the server. Without `--savedatafile` the replies have the same shape. */
 export function saveSlotEndpoints({ slots, warn }: StoryContext): PlainEndpoint[] {

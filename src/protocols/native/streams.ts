@@ -5,7 +5,7 @@ import type { ResumableStreams } from '../../http/resumable-streams.ts';
 import { read, write } from '../access.ts';
 import { endpointRow, type PlainEndpoint } from '../endpoint.ts';
 import { described, honoured, readFields } from '../fields.ts';
-import { nativeFamily } from './errors.ts';
+import { nativeDialect } from './errors.ts';
 
 export interface StreamContext {
   readonly streams: ResumableStreams;
@@ -13,7 +13,7 @@ export interface StreamContext {
 
 const path = '/api/extra/stream/';
 /** Checked by owner instead of scope: the client that started a stream may resume it. */
-const row = endpointRow(read(), { method: 'GET', match: 'prefix', family: nativeFamily });
+const row = endpointRow(read(), { method: 'GET', match: 'prefix', dialect: nativeDialect });
 
 /** Take up or stop a stream that was requested with `x-parley-resumable`. */
 export function streamEndpoints({ streams }: StreamContext): readonly PlainEndpoint[] {

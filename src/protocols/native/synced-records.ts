@@ -11,7 +11,7 @@ import {
 import { read, write } from '../access.ts';
 import { bodyOf, endpointRow, jsonText, type PlainEndpoint } from '../endpoint.ts';
 import { honoured, optionalText, orElse, readCount, readFields, readText } from '../fields.ts';
-import { failed, nativeFamily } from './errors.ts';
+import { failed, nativeDialect } from './errors.ts';
 
 export interface SyncContext {
   /** With `--savedatafile` only. */
@@ -27,7 +27,7 @@ const saveFields = {
   data: honoured(optionalText, 'Left out: the record is deleted.'),
 };
 
-const row = endpointRow(read('chat'), { method: 'POST', recorded: false, family: nativeFamily });
+const row = endpointRow(read('chat'), { method: 'POST', recorded: false, dialect: nativeDialect });
 
 /** Chats, stories and characters of Parley's own pages, so that all browsers of a person show the same. */
 export function syncEndpoints({ records, warn }: SyncContext): PlainEndpoint[] {

@@ -4,7 +4,7 @@ import { read } from '../access.ts';
 import type { ChatReader } from '../dialect.ts';
 import { bodyOf, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
-import { nativeFamily, readInput } from './errors.ts';
+import { nativeDialect, readInput } from './errors.ts';
 
 const maxIds = 65_535;
 
@@ -26,7 +26,7 @@ const grammarFields = {
   schema: f.withSchema(f.objectSchema, f.aside('honoured', 'Or the schema is the body itself.')),
 };
 
-const row = endpointRow(read(), { method: 'POST', family: nativeFamily });
+const row = endpointRow(read(), { method: 'POST', dialect: nativeDialect });
 
 export const tokenEndpoints: readonly ModelEndpoint<ChatReader>[] = [
   row('/api/extra/tokencount', 'The tokens of a text, and how many they are.', countTokens, {

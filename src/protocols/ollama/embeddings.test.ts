@@ -4,7 +4,7 @@ import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingEndpoints } from './embeddings.ts';
-import { ollamaFamily } from './errors.ts';
+import { ollamaDialect } from './errors.ts';
 
 function world(own: { taskServices?: object; now?: () => number } = {}) {
   const services = scriptedOthers();
@@ -15,7 +15,7 @@ function world(own: { taskServices?: object; now?: () => number } = {}) {
     ask: async (path: string, body: unknown) => {
       const endpoint = endpoints.find((one) => one.path === path);
       const reply = await Promise.resolve(endpoint?.handle(callOf(path, body))).catch((error: unknown) =>
-        ollamaFamily.errorReply(asAppError(error)),
+        ollamaDialect.errorReply(asAppError(error)),
       );
       if (!reply || !('body' in reply)) throw new Error('no whole reply');
       return { status: reply.status, headers: reply.headers ?? {}, body: JSON.parse(String(reply.body)) };

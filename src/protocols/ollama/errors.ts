@@ -4,10 +4,10 @@ import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { line } from '../../http/sse.ts';
 import { write } from '../access.ts';
-import { bodyOf, type Dialect, endpointRow } from '../endpoint.ts';
+import { bodyOf, type DocumentedDialect, endpointRow } from '../endpoint.ts';
 
 /** A failure is one sentence in this dialect; its clients show nothing else of it. */
-export const ollamaFamily: Dialect = {
+export const ollamaDialect: DocumentedDialect = {
   name: 'ollama',
   title: 'Ollama-compatible API',
   emulation: true,
@@ -16,7 +16,7 @@ export const ollamaFamily: Dialect = {
 };
 
 /** An endpoint that generates. */
-export const ollamaRow = endpointRow(write('text'), { method: 'POST', queued: true, family: ollamaFamily });
+export const ollamaRow = endpointRow(write('text'), { method: 'POST', queued: true, dialect: ollamaDialect });
 
 export function jsonReply(body: object, headers: Headers = {}, status = 200): Reply {
   return json(body, status, { 'content-type': 'application/json; charset=utf-8', ...headers });

@@ -17,7 +17,7 @@ async function ask(parts: OllamaContext, method: string, path: string, body: unk
   const endpoint = router(bindAll(ollamaEndpoints(parts, parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   const reply = await Promise.resolve(endpoint.handle(callOf(path, body, own))).catch((error: unknown) =>
-    endpoint.family.errorReply(asAppError(error)),
+    endpoint.dialect.errorReply(asAppError(error)),
   );
   return { ...reply, value: JSON.parse('body' in reply ? String(reply.body) : 'null') };
 }

@@ -16,7 +16,7 @@ import { endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { timestamp } from './encode.ts';
 import { optionNames } from './encode-request.ts';
-import { jsonReply, modelNotFound, namedModel, ollamaFamily, withBody } from './errors.ts';
+import { jsonReply, modelNotFound, namedModel, ollamaDialect, withBody } from './errors.ts';
 import { showFields } from './fields.ts';
 
 /** The level of the API that apps test for; not the version of this program. */
@@ -39,7 +39,7 @@ export interface ModelsContext
 type ReadFile = (path: string) => Promise<ModelFile | undefined>;
 
 export function modelEndpoints({ modelFile, now }: ModelFileContext): ModelEndpoint<ModelsContext>[] {
-  const row = endpointRow(information, { method: 'GET', family: ollamaFamily });
+  const row = endpointRow(information, { method: 'GET', dialect: ollamaDialect });
   const cached = cachedFiles((path) => modelFile(path, { longArrays: false }), now);
   const whole: ReadFile = (path) => modelFile(path, { longArrays: true }).catch(() => undefined);
   return [

@@ -22,7 +22,7 @@ async function ask(parts: OllamaContext, method: string, path: string, body?: un
   try {
     return await endpoint.handle(callOf(path, body ?? '', own));
   } catch (error) {
-    return endpoint.family.errorReply(asAppError(error));
+    return endpoint.dialect.errorReply(asAppError(error));
   }
 }
 

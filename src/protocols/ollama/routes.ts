@@ -8,7 +8,7 @@ import { type DialectContext, type DialectServices, findModel, ignoredHeader, mo
 import { endpointRow, type ModelEndpoint, type PlainEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
 import { type EmbeddingsContext, embeddingEndpoints } from './embeddings.ts';
-import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaFamily, refusal, withBody } from './errors.ts';
+import { jsonReply, modelNotFound, modelRequired, namedModel, ollamaDialect, refusal, withBody } from './errors.ts';
 import { copyFields, createFields, deleteFields, pullFields, pushFields } from './fields.ts';
 import { generationEndpoints } from './generation.ts';
 import { type ModelFileContext, type ModelsContext, modelEndpoints } from './models.ts';
@@ -52,7 +52,7 @@ export function ollamaEndpoints(files: OllamaServices, server: DialectServices) 
 
 type ManagementContext = Pick<DialectContext, 'text' | 'modelName' | 'models' | 'alias'>;
 
-const row = endpointRow(write('admin'), { method: 'POST', family: ollamaFamily });
+const row = endpointRow(write('admin'), { method: 'POST', dialect: ollamaDialect });
 const noAccount = (): Reply => refusal(401, 'unauthorized');
 
 const missing = 'Not there: always answers 400.';

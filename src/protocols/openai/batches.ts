@@ -56,7 +56,7 @@ export const batchEndpoints = (services: Services) => withServices(endpoints.fla
 async function create(call: Call, services: Services): Promise<Reply> {
   const body = await bodyOf(call);
   const { input_file_id: sent, endpoint, metadata, output_expires_after: seconds } = f.readFields(createFields, body);
-  const targets = batchable(services).filter(({ family }) => family.name !== 'messages');
+  const targets = batchable(services).filter(({ dialect }) => dialect.name !== 'messages');
   const target = targets.find((one) => one.path === endpoint);
   if (!target) throw f.wrong('endpoint', `one of ${targets.map((one) => one.path).join(', ')}`);
   const { scope } = target;

@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
-import { openaiFamily } from './errors.ts';
+import { openaiDialect } from './errors.ts';
 import { embeddingsEndpoints } from './routes.ts';
 
 function world(taskServices: object = scriptedOthers().taskServices) {
@@ -11,7 +11,7 @@ function world(taskServices: object = scriptedOthers().taskServices) {
   return async (body: unknown, own = {}) => {
     const call = callOf('/v1/embeddings', body, own);
     const reply = await Promise.resolve(endpoint?.handle(call)).catch((error: unknown) =>
-      openaiFamily.errorReply(asAppError(error)),
+      openaiDialect.errorReply(asAppError(error)),
     );
     if (!reply || !('body' in reply)) throw new Error('no whole reply');
     return { status: reply.status, headers: reply.headers ?? {}, body: JSON.parse(String(reply.body)) };

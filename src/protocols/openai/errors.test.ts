@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
-import { locate, openaiFamily, unsupportedField } from './errors.ts';
+import { locate, openaiDialect, unsupportedField } from './errors.ts';
 
 const bodyOf = (reply: Reply): unknown => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
 const errorReplyOf = (error: AppError) => {
-  const reply = openaiFamily.errorReply(error);
+  const reply = openaiDialect.errorReply(error);
   return { status: reply.status, ...(bodyOf(reply) as object) };
 };
 
@@ -150,11 +150,11 @@ test('locate: only changes context-overflow', () => {
 });
 
 test('openaiFamily.errorReply: retry-after for a full queue, none for a missing model', () => {
-  expect(openaiFamily.errorReply(new AppError('busy', { retryAfterSeconds: 1.2 }))).toMatchObject({
+  expect(openaiDialect.errorReply(new AppError('busy', { retryAfterSeconds: 1.2 }))).toMatchObject({
     headers: { 'retry-after': '2' },
   });
   const missing = new AppError('model-missing', { capability: 'text', flag: '--model' });
-  const reply = openaiFamily.errorReply(missing);
+  const reply = openaiDialect.errorReply(missing);
   expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
   expect(bodyOf(reply)).toMatchObject({ error: { type: 'server_error', code: 'model_not_loaded' } });
 });

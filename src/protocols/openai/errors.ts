@@ -2,10 +2,10 @@ import { AppError, evenCompacted } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { write } from '../access.ts';
-import { atPaths, type Dialect, type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { atPaths, type DocumentedDialect, type EndpointShape, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
-export const openaiFamily: Dialect = {
+export const openaiDialect: DocumentedDialect = {
   name: 'openai',
   title: 'OpenAI-compatible API',
   responses: () => import('./responses.ts'),
@@ -13,7 +13,7 @@ export const openaiFamily: Dialect = {
 };
 
 /** An endpoint that generates. */
-export const openaiRow = endpointRow(write('text'), { method: 'POST', queued: true, family: openaiFamily });
+export const openaiRow = endpointRow(write('text'), { method: 'POST', queued: true, dialect: openaiDialect });
 
 /** An endpoint below `/v1/audio`, and below `/audio` with any prefix. */
 export function audioRows<Context>(

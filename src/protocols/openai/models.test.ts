@@ -33,7 +33,7 @@ async function get(
   try {
     return await endpoint.handle(callOf(path, '', { method: 'GET' }));
   } catch (error) {
-    return endpoint.family.errorReply(error as AppError);
+    return endpoint.dialect.errorReply(error as AppError);
   }
 }
 

@@ -9,7 +9,7 @@ import { information, legacyOpen } from '../access.ts';
 import { type DialectContext, findModel, modelsByName } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withShortPath } from '../endpoint.ts';
 import { timestamp } from '../timestamp.ts';
-import { openaiFamily } from './errors.ts';
+import { openaiDialect } from './errors.ts';
 
 type ModelsContext = Pick<DialectContext, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'taskServices'>;
 
@@ -22,7 +22,7 @@ const statuses: Record<TextState['type'] | ListedModel['state'], string> = {
   failed: 'unloaded',
 };
 
-const row = endpointRow(information, { method: 'GET', family: openaiFamily });
+const row = endpointRow(information, { method: 'GET', dialect: openaiDialect });
 
 export const modelsEndpoints: readonly ModelEndpoint<ModelsContext>[] = [
   row('/v1/models', 'The models: those for text, then that of --embeddingsmodel.', answerList, { response: 'models' }),

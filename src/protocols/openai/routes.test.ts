@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../http/call.ts';
-import { ask, family, serve } from '../../http/testing/world.ts';
+import { ask, dialect, serve } from '../../http/testing/world.ts';
 import { bindAll } from '../testing/bind.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -53,7 +53,7 @@ async function world() {
     access: 'guarded',
     rateLimited: true,
     summary: '',
-    family,
+    dialect,
     handle: () => ({ status: 200, body: '' }),
   };
   return serve([

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { json } from '../../http/call.ts';
-import { type Dialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
+import { type DocumentedDialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
 import { honoured, ignored, optional, readText, readWhole, tableSchema } from '../fields.ts';
 import * as s from '../response-schemas.ts';
 import { openapiDocument, operationId } from './document.ts';
 
-const family = (name: string): Dialect => ({
+const dialect = (name: string): DocumentedDialect => ({
   name,
   title: `The ${name} API`,
   responses: async () => ({ errors: { native: s.object({ oops: s.string }) }, responses }),
   errorReply: ({ message, status }) => json({ oops: message }, status),
 });
-const native = family('native');
+const native = dialect('native');
 
 const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   method: 'POST',
@@ -20,7 +20,7 @@ const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   access: 'guarded',
   queued: true,
   summary: 'Does something.',
-  family: native,
+  dialect: native,
   response: 'some',
   ...own,
 });
@@ -130,7 +130,7 @@ test('operation: GET has query parameters, and path segments are parameters', as
   ]);
 });
 
-test('operation: errors are those of the family, 401 only for guarded endpoints', async () => {
+test('operation: errors are those of the dialect, 401 only for guarded endpoints', async () => {
   const { paths } = await documentOf(
     endpoint({}),
     endpoint({ path: '/open', response: 'undeclared', access: 'open', queued: false, method: 'GET' }),
@@ -179,7 +179,7 @@ test('operation: an alias, also below a prefix, has the answer of its original',
   expect(paths['/models/{id}']?.get?.responses[200]?.content).toHaveProperty('application/json');
 });
 
-test('operation: has its own error bodies beside those of the family; a refused one has no success', async () => {
+test('operation: has its own error bodies beside those of the dialect; a refused one has no success', async () => {
   const { paths } = await documentOf(
     endpoint({ path: '/own-errors', response: 'ownErrors' }),
     endpoint({ path: '/refused', response: 'refused' }),
@@ -195,7 +195,7 @@ test('operation: has its own error bodies beside those of the family; a refused 
 });
 
 test('openapiDocument: leaves out pages', async () => {
-  const { paths, tags } = await documentOf(endpoint({ family: family('pages'), path: '/page' }));
+  const { paths, tags } = await documentOf(endpoint({ dialect: dialect('pages'), path: '/page' }));
   expect(paths).toEqual({});
   expect(tags).toEqual([]);
 });

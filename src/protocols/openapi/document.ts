@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/fidelity.ts';
-import type { Family } from '../../http/call.ts';
-import { type Dialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
+import type { Dialect } from '../../http/call.ts';
+import { type DocumentedDialect, documentedPaths, type EndpointShape } from '../endpoint.ts';
 import { type Table, tableSchema } from '../fields.ts';
 import {
   any,
@@ -22,7 +22,7 @@ interface DocumentOptions {
 /** Generated from the endpoints and their field tables. Pages are for people and not part of it. */
 export async function openapiDocument({ product, endpoints, engineFeatures }: DocumentOptions): Promise<object> {
   // Those that need a header are described with the endpoint of their path.
-  const described = endpoints.filter(({ family, header }) => family.name !== 'pages' && header === undefined);
+  const described = endpoints.filter(({ dialect, header }) => dialect.name !== 'pages' && header === undefined);
   const schemas = new Map<Table, SentSchema>();
   const paths: Record<string, Record<string, object>> = {};
   const components: Record<string, JsonSchema> = {};
@@ -40,7 +40,7 @@ export async function openapiDocument({ product, endpoints, engineFeatures }: Do
       paths[path] = {
         ...paths[path],
         [method]: {
-          ...operationOf(endpoint, path, sent, dialects.get(endpoint.family)?.examples?.[response]),
+          ...operationOf(endpoint, path, sent, dialects.get(endpoint.dialect)?.examples?.[response]),
           responses: responses(endpoint, documented, dialects, components),
         },
       };
@@ -54,7 +54,7 @@ export async function openapiDocument({ product, endpoints, engineFeatures }: Do
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description: introduction,
     },
-    tags: [...new Map(described.map(({ family }) => [family.name, family.title]))].map(([name, description]) => ({
+    tags: [...new Map(described.map(({ dialect }) => [dialect.name, dialect.title]))].map(([name, description]) => ({
       name,
       description,
     })),
@@ -95,13 +95,13 @@ function operationOf(
   sent: SentSchema | undefined,
   example: object | undefined,
 ): object {
-  const { method, match, access, family, summary, queued, aliasOf } = endpoint;
+  const { method, match, access, dialect, summary, queued, aliasOf } = endpoint;
   const parameters = [...pathParameters(path), ...(method === 'GET' && sent ? queryParameters(sent.schema) : [])];
   const notes = [queued && 'Requests wait in the queue.', match === 'ending' && 'Also works below any path prefix.'];
   const description = notes.filter(Boolean).join(' ');
   return {
     operationId: operationId(method, path),
-    tags: [family.name],
+    tags: [dialect.name],
     summary,
     ...(description && { description }),
     ...(aliasOf !== undefined && { 'x-parley-alias-of': aliasOf }),
@@ -146,13 +146,13 @@ export function operationId(method: string, path: string): string {
   return [method.toLowerCase(), ...words].join('_');
 }
 
-type ResponsesByDialect = ReadonlyMap<Dialect, DialectResponses>;
+type ResponsesByDialect = ReadonlyMap<DocumentedDialect, DialectResponses>;
 
 async function responsesOf(
   endpoints: readonly EndpointShape[],
   engineFeatures: readonly string[],
 ): Promise<ResponsesByDialect> {
-  const dialects = new Set(endpoints.flatMap(({ family, also }) => (also ? [family, also.family] : [family])));
+  const dialects = new Set(endpoints.flatMap(({ dialect, also }) => (also ? [dialect, also.dialect] : [dialect])));
   const entries = [...dialects].map(async (dialect) => {
     return [dialect, (await dialect.responses?.(engineFeatures)) ?? { errors: {}, responses: {} }] as const;
   });
@@ -168,18 +168,18 @@ function responses(
   dialects: ResponsesByDialect,
   components: Record<string, JsonSchema>,
 ): object {
-  const { method, family, also } = endpoint;
+  const { method, dialect, also } = endpoint;
   const { path, original } = documented;
-  const own = responseOf(family, documented, dialects);
-  const other = also && responseOf(also.family, otherPath(also, path), dialects);
+  const own = responseOf(dialect, documented, dialects);
+  const other = also && responseOf(also.dialect, otherPath(also, path), dialects);
   const response = own && other ? oneOf(own, other) : own;
-  const others = response?.errors ?? (also && errorOf(also.family, dialects));
-  const error = errorOf(family, dialects) ?? any;
+  const others = response?.errors ?? (also && errorOf(also.dialect, dialects));
+  const error = errorOf(dialect, dialects) ?? any;
   const failure = { schema: withRefs(others ? union(error, others) : error, components) };
   const name = componentName(`${method} ${own && other ? path : original}`);
   return {
     ...(response && successes(response, name, components)),
-    ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, family, failure))),
+    ...Object.fromEntries(failuresOf(endpoint).map((one) => failureOf(one, dialect, failure))),
     default: { description: 'An error.', content: { 'application/json': failure } },
   };
 }
@@ -190,14 +190,14 @@ function otherPath(also: EndpointShape, path: string): DocumentedPath | undefine
 }
 
 function responseOf(
-  dialect: Dialect,
+  dialect: DocumentedDialect,
   documented: DocumentedPath | undefined,
   dialects: ResponsesByDialect,
 ): ResponseSchema | undefined {
   return dialects.get(dialect)?.responses[documented?.response ?? ''];
 }
 
-function errorOf(dialect: Dialect, dialects: ResponsesByDialect): JsonSchema | undefined {
+function errorOf(dialect: DocumentedDialect, dialects: ResponsesByDialect): JsonSchema | undefined {
   const schema = dialects.get(dialect)?.errors[dialect.name];
   return schema && named(`error_${dialect.name}`, schema);
 }
@@ -265,9 +265,9 @@ function failuresOf({ method, access, queued }: EndpointShape): readonly AppErro
   ];
 }
 
-/** The example is the reply of the family itself; some families change the status. */
-function failureOf(error: AppError, family: Family, failure: MediaType): readonly [string, object] {
-  const reply = family.errorReply(error);
+/** The example is the reply of the dialect itself; some dialects change the status. */
+function failureOf(error: AppError, dialect: Dialect, failure: MediaType): readonly [string, object] {
+  const reply = dialect.errorReply(error);
   const body = 'body' in reply ? String(reply.body) : '';
   const content = { 'application/json': { ...failure, example: JSON.parse(body) as unknown } };
   return [String(reply.status), { description: error.message, content }];

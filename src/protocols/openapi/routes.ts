@@ -1,4 +1,4 @@
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, type Dialect, json, type Reply } from '../../http/call.ts';
 import { information } from '../access.ts';
 import { endpointRow, type PlainEndpoint, wantsEmulations } from '../endpoint.ts';
 
@@ -16,8 +16,8 @@ export function openapiReplies(build: (emulations: boolean) => Promise<object>):
   };
 }
 
-export function openapiEndpoint(reply: OpenapiReply, family: Family): PlainEndpoint {
-  const get = endpointRow(information, { method: 'GET', family });
+export function openapiEndpoint(reply: OpenapiReply, dialect: Dialect): PlainEndpoint {
+  const get = endpointRow(information, { method: 'GET', dialect });
   const summary =
     'The description of this server as OpenAPI 3.1. With ?all=1 also the Ollama, ComfyUI, XTTS and VITS endpoints.';
   return get('/api/openapi.json', summary, (call) => reply('..', call), { response: 'openapi' });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import type { Family } from '../../http/call.ts';
+import type { Dialect } from '../../http/call.ts';
 import type { EndpointShape } from '../endpoint.ts';
 import { apiListBody } from './routes.ts';
 
-const family = (name: string): Family => ({
+const dialect = (name: string): Dialect => ({
   name,
   title: `The ${name} API`,
   errorReply: () => ({ status: 500, body: '' }),
 });
-const [one, two] = [family('one'), family('two')];
+const [one, two] = [dialect('one'), dialect('two')];
 const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   method: 'GET',
   match: 'exact',
@@ -16,7 +16,7 @@ const endpoint = (own: Partial<EndpointShape>): EndpointShape => ({
   access: 'open',
   queued: false,
   summary: '',
-  family: one,
+  dialect: one,
   ...own,
 });
 
@@ -29,8 +29,8 @@ test.each([
   expect(apiListBody('T', [endpoint({ match })], false).markup).toContain(shown);
 });
 
-test('apiListBody: has one section per family, with its endpoints in order', () => {
-  const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', family: two }), endpoint({ path: '/c' })];
+test('apiListBody: has one section per dialect, with its endpoints in order', () => {
+  const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', dialect: two }), endpoint({ path: '/c' })];
   const { markup } = apiListBody('T', list, false);
   expect(markup.match(/<h2/g)).toHaveLength(2);
   expect(markup).toMatch(/The one API[\s\S]*\/a<[\s\S]*\/c<[\s\S]*The two API[\s\S]*\/b</);
@@ -48,8 +48,8 @@ test('apiListBody: shows whether a key is needed, and escapes texts', () => {
 });
 
 test('apiListBody: has emulations only on request, and links to the other list', () => {
-  const emulated: Family = { ...two, emulation: true };
-  const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', family: emulated })];
+  const emulated: Dialect = { ...two, emulation: true };
+  const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', dialect: emulated })];
   const [main, all] = [apiListBody('T', list, false).markup, apiListBody('T', list, true).markup];
   expect(main).not.toContain('The two API');
   expect(main).toContain('href="api?plain=1&amp;all=1"');

@@ -155,7 +155,7 @@ describe('POST /noscript', () => {
   });
 
   test('without the key: sends a Basic challenge', () => {
-    const { errorReply } = world().endpoint('POST').family;
+    const { errorReply } = world().endpoint('POST').dialect;
     expect(errorReply(new AppError('unauthorized', {})).headers?.['www-authenticate']).toMatch(/^Basic /);
     expect(errorReply(new AppError('busy', { retryAfterSeconds: 1 })).headers).not.toHaveProperty('www-authenticate');
   });

@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { refuseWithoutModel } from '../../core/text-service.ts';
-import type { Call, Family, Reply } from '../../http/call.ts';
+import type { Call, Dialect, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
 import { information, write } from '../access.ts';
 import { decodeControls, readControls } from '../controls/decode.ts';
@@ -9,7 +9,7 @@ import { type CompletionContext, streamReply } from '../dialect.ts';
 import { endpointRow, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { clamp } from '../fields.ts';
 import { requestContextOf } from '../request-context.ts';
-import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesFamily } from './page.ts';
+import { formPageHeaders, html, type Markup, pageEnd, pageStart, pagesDialect } from './page.ts';
 
 type NoscriptContext = Pick<
   CompletionContext,
@@ -17,16 +17,16 @@ type NoscriptContext = Pick<
 >;
 
 /** A browser without scripts sends a key only in reply to a Basic challenge. */
-const family: Family = {
-  ...pagesFamily,
+const dialect: Dialect = {
+  ...pagesDialect,
   errorReply(error) {
-    const reply = pagesFamily.errorReply(error);
+    const reply = pagesDialect.errorReply(error);
     if (error.code !== 'unauthorized') return reply;
     return { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Basic realm="Parley", charset="UTF-8"' } };
   },
 };
 
-const row = endpointRow(information, { method: 'GET', match: 'exact', recorded: false, family });
+const row = endpointRow(information, { method: 'GET', match: 'exact', recorded: false, dialect });
 
 /** A form and its answer, for browsers that run no scripts. */
 const endpoints: readonly ModelEndpoint<NoscriptContext>[] = [

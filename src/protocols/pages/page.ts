@@ -1,4 +1,4 @@
-import type { Family, Reply } from '../../http/call.ts';
+import type { Dialect, Reply } from '../../http/call.ts';
 import { escapeHtml, pageHeaders } from '../../http/pages.ts';
 
 /** HTML text. Only the `html` tag makes it, so that all other values in a page are escaped. */
@@ -55,7 +55,7 @@ export const pageEnd = html`</body>
 `;
 
 /** Errors as pages, for browsers; also the reply to a GET that no endpoint knows. */
-export const pagesFamily: Family = {
+export const pagesDialect: Dialect = {
   name: 'pages',
   title: 'Pages',
   errorReply({ status, message }) {

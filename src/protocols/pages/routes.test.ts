@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import { type Call, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, type Dialect, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
-import { html, pagesFamily } from './page.ts';
+import { html, pagesDialect } from './page.ts';
 import { type PagesOptions, pagesEndpoints } from './routes.ts';
 
-const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
+const dialect: Dialect = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
 const odd: PlainEndpoint = {
   method: 'POST',
   match: 'ending',
@@ -18,7 +18,7 @@ const odd: PlainEndpoint = {
   access: 'guarded',
   queued: true,
   summary: 'Says "hi" & <waves>.',
-  family,
+  dialect,
   handle: () => json({}),
 };
 
@@ -122,7 +122,7 @@ test.each([
 });
 
 test('pagesFamily: errors are pages with escaped text', () => {
-  const reply = pagesFamily.errorReply(new AppError('not-found', { method: 'GET', path: '/<b>' })) as Reply & {
+  const reply = pagesDialect.errorReply(new AppError('not-found', { method: 'GET', path: '/<b>' })) as Reply & {
     body: string;
   };
   expect(reply.status).toBe(404);

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import type { Call, Family, Reply } from '../../http/call.ts';
+import type { Call, Dialect, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information } from '../access.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type PlainEndpoint,
   wantsEmulations,
 } from '../endpoint.ts';
-import { html, type Markup, pageReply, pagesFamily } from './page.ts';
+import { html, type Markup, pageReply, pagesDialect } from './page.ts';
 import { style } from './style.ts';
 import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
 
@@ -90,10 +90,10 @@ async function manual(call: Call): Promise<Reply> {
 }
 
 function notFound({ method, path }: Call): Reply {
-  return pagesFamily.errorReply(new AppError('not-found', { method, path }));
+  return pagesDialect.errorReply(new AppError('not-found', { method, path }));
 }
 
-const page = endpointRow(information, { method: 'GET', match: 'exact', family: pagesFamily });
+const page = endpointRow(information, { method: 'GET', match: 'exact', dialect: pagesDialect });
 /** Also below a prefix of a proxy. */
 const below = { match: 'ending' } as const;
 
@@ -133,7 +133,7 @@ const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
 
 /** Generated from the endpoints themselves. */
 export function apiListBody(title: string, endpoints: readonly EndpointShape[], emulations: boolean): Markup {
-  const families = new Set(documented(endpoints, emulations).map(({ family }) => family));
+  const dialects = new Set(documented(endpoints, emulations).map(({ dialect }) => dialect));
   return html`<header>
 <h1>${title}</h1>
 <p><a href="./">Start page</a> · ${otherList(emulations)}</p>
@@ -141,7 +141,7 @@ export function apiListBody(title: string, endpoints: readonly EndpointShape[], 
 <main>
 <p>A path with … in front also answers below any prefix, one with … behind also for everything below it. Where a key is
 needed, send it as <code>Authorization: Bearer KEY</code>; it matters only when the server has a password.</p>
-${[...families].map((family) => familySection(family, endpoints))}
+${[...dialects].map((dialect) => dialectSection(dialect, endpoints))}
 </main>`;
 }
 
@@ -150,13 +150,13 @@ const otherList = (emulations: boolean): Markup =>
     ? html`<a href="api?plain=1">Without the emulated APIs</a>`
     : html`<a href="api?plain=1&amp;all=1">With the emulated APIs: Ollama, ComfyUI, XTTS, VITS</a>`;
 
-function familySection(family: Family, endpoints: readonly EndpointShape[]): Markup {
-  return html`<section aria-labelledby="family-${family.name}">
-<h2 id="family-${family.name}">${family.title}</h2>
+function dialectSection(dialect: Dialect, endpoints: readonly EndpointShape[]): Markup {
+  return html`<section aria-labelledby="family-${dialect.name}">
+<h2 id="family-${dialect.name}">${dialect.title}</h2>
 <table>
 <thead><tr><th scope="col">Method</th><th scope="col">Path</th><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
 <tbody>
-${endpoints.filter((each) => each.family === family).map(row)}
+${endpoints.filter((each) => each.dialect === dialect).map(row)}
 </tbody>
 </table>
 </section>

@@ -3,13 +3,13 @@ import { json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, keyInProtocol, write } from '../access.ts';
-import { type Dialect, type PlainEndpoint, withShortPath } from '../endpoint.ts';
+import { type DocumentedDialect, type PlainEndpoint, withShortPath } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 import type { openConnection, RealtimeServices } from './connection.ts';
 import { responseFields, sessionFields } from './fields.ts';
 import { waitingAudio } from './waiting-audio.ts';
 
-const realtimeFamily: Dialect = {
+const realtimeDialect: DocumentedDialect = {
   name: 'realtime',
   title: 'OpenAI Realtime API',
   responses: () => import('./responses.ts'),
@@ -28,10 +28,10 @@ export const realtimeEndpoints: readonly PlainEndpoint[] = withShortPath({
   response: 'refused',
   ...information,
   summary: 'A spoken conversation over a WebSocket: audio in, audio out.',
-  family: realtimeFamily,
+  dialect: realtimeDialect,
   events: { 'session.update': sessionFields, 'response.create': responseFields },
   handle: (call) => {
-    const reply = realtimeFamily.errorReply(new AppError('upgrade-required', { path: call.path }));
+    const reply = realtimeDialect.errorReply(new AppError('upgrade-required', { path: call.path }));
     return { ...reply, headers: { ...reply.headers, upgrade: 'websocket', connection: 'upgrade' } };
   },
 });
@@ -46,7 +46,7 @@ export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
     ...rule,
     recorded: true,
     summary: 'A spoken conversation.',
-    family: realtimeFamily,
+    dialect: realtimeDialect,
     protocols: ['realtime'],
   };
   const parts = { ...services, holdAudio: waitingAudio() };

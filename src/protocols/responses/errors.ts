@@ -1,7 +1,7 @@
 import { type AppError, type ErrorCode, evenCompacted } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
-import type { Dialect } from '../endpoint.ts';
+import type { DocumentedDialect } from '../endpoint.ts';
 import { openaiError } from '../error-codes.ts';
 
 /** Inside of a failed response: agents compact their history or wait when they read these. */
@@ -13,7 +13,7 @@ const failureCodes: Partial<Record<ErrorCode, string>> = {
   'key-tokens-used': 'rate_limit_exceeded',
 };
 
-export const responsesFamily: Dialect = {
+export const responsesDialect: DocumentedDialect = {
   name: 'responses',
   title: 'Responses-compatible API',
   responses: () => import('./responses.ts'),

@@ -19,7 +19,7 @@ import {
   startEvent,
 } from '../testing/doubles.ts';
 import { responseState } from './background.ts';
-import { responsesFamily } from './errors.ts';
+import { responsesDialect } from './errors.ts';
 import { responsesEndpoints } from './routes.ts';
 
 function world(script: Script = [], own: Partial<DialectContext> & { readonly store?: ResponseStore } = {}) {
@@ -34,7 +34,7 @@ function world(script: Script = [], own: Partial<DialectContext> & { readonly st
     try {
       return await endpoint.handle(callOf(pathname, body, { method, query: searchParams, ...more }));
     } catch (error) {
-      if (error instanceof AppError) return endpoint.family.errorReply(error);
+      if (error instanceof AppError) return endpoint.dialect.errorReply(error);
       throw error;
     }
   };
@@ -383,7 +383,7 @@ test('input_tokens: counts the rendered prompt, and fails without a model', asyn
 });
 
 describe('responsesFamily.errorReply', () => {
-  const shape = (error: AppError) => bodyOf(responsesFamily.errorReply(error));
+  const shape = (error: AppError) => bodyOf(responsesDialect.errorReply(error));
 
   test.each<[AppError, number, object]>([
     [
@@ -432,13 +432,13 @@ describe('responsesFamily.errorReply', () => {
     ],
     [new AppError('engine-lost', { capability: 'text' }), 500, { type: 'server_error', param: null, code: null }],
   ])('%s', (error, status, expected) => {
-    expect(responsesFamily.errorReply(error).status).toBe(status);
+    expect(responsesDialect.errorReply(error).status).toBe(status);
     expect(shape(error).error).toEqual({ message: error.message, ...expected });
   });
 
   test('busy has the native detail and retry-after', () => {
     const error = new AppError('busy', { retryAfterSeconds: 1.2 });
-    expect(responsesFamily.errorReply(error)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect(responsesDialect.errorReply(error)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
     expect(shape(error)).toEqual({
       error: { message: error.message, type: 'server_error', param: null, code: 'server_busy' },
       detail: { msg: error.message, type: 'service_unavailable' },

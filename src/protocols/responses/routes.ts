@@ -30,14 +30,14 @@ import { messagesToKeep, sealSummary } from './compaction.ts';
 import { responseFile } from './conversation.ts';
 import { type DecodeDeps, type DecodedRequest, decode } from './decode.ts';
 import { encodeStream, encodeUsage, encodeWhole, type Session } from './encode.ts';
-import { responsesFamily } from './errors.ts';
+import { responsesDialect } from './errors.ts';
 import { compactFields, countFields, createFields, inputItemsFields, retrieveFields } from './fields.ts';
 import { refuseUnknownStores } from './file-search.ts';
 import { fitConversation } from './fit.ts';
 import { type ResponseObject, replay } from './output.ts';
 
 const path = '/v1/responses';
-const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, family: responsesFamily });
+const row = endpointRow(write('chat'), { method: 'POST', match: 'ending', queued: false, dialect: responsesDialect });
 
 /** Handlers get what the decoder needs, with the stored responses of the client. */
 const asClient =

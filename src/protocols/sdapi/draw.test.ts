@@ -250,7 +250,7 @@ describe('img2img', () => {
     ['with an address', { init_images: ['http://127.0.0.1/secret.png'] }, 'init_images[0] must be'],
     ['with a mask that is none', { init_images: [picture], mask: 'abcd' }, 'mask must be'],
     ['with a prompt that is none', { init_images: [picture], prompt: 5 }, 'prompt must be'],
-  ])('%s is refused in the error shape of the family', async (_, body, message) => {
+  ])('%s is refused in the error shape of the dialect', async (_, body, message) => {
     const { redraw, fake } = world();
     const { status, json } = await redraw(body);
     expect(status).toBe(422);

@@ -1,7 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
 import { json } from '../../http/call.ts';
 import { retryHeaders } from '../../http/error-reply.ts';
-import type { Dialect } from '../endpoint.ts';
+import type { DocumentedDialect } from '../endpoint.ts';
 
 /** The status that the original gives to what it cannot read. */
 const unreadable = 422;
@@ -14,8 +14,8 @@ const types = new Map([
   [503, 'service_unavailable'],
 ]);
 
-/** `detail` is an object as in the native family, whose clients speak this dialect too; the rest is the original's. */
-export const sdapiFamily: Dialect = {
+/** `detail` is an object as in the native dialect, whose clients speak this dialect too; the rest is the original's. */
+export const sdapiDialect: DocumentedDialect = {
   name: 'sdapi',
   title: 'Stable Diffusion web UI API',
   responses: () => import('./responses.ts'),

@@ -12,7 +12,7 @@ import { factsFor, type ImageContext, type ImageServices, isResampler } from '..
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
 import { clientOf } from '../request-context.ts';
 import { draw } from './draw.ts';
-import { sdapiFamily } from './errors.ts';
+import { sdapiDialect } from './errors.ts';
 import { interrogate, pngInfo, upscaleMany, upscaleOne } from './extras.ts';
 import {
   drawFields,
@@ -34,7 +34,7 @@ type Own = ModelEndpoint<SdapiContext>;
 
 /** Only drawing, enlarging and captions wait in the queue: a request to stop a drawing must not wait for its end. */
 export function sdapiEndpoints({ last, ...server }: SdapiServices) {
-  const row = endpointRow(legacyOpen(write('images')), { method: 'POST', family: sdapiFamily });
+  const row = endpointRow(legacyOpen(write('images')), { method: 'POST', dialect: sdapiDialect });
   const get = (
     rule: AccessRule,
     path: string,

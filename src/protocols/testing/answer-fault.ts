@@ -1,6 +1,6 @@
 type Body = Readonly<Record<string, never>>;
 
-/** Where each family writes its sentence; undefined where the form is not its own. */
+/** Where each dialect writes its sentence; undefined where the form is not its own. */
 function sentence(path: string, body: Body): unknown {
   const { error, type, detail } = body as Record<string, unknown> as {
     error?: { message?: unknown; type?: unknown };
@@ -21,7 +21,7 @@ export interface SeenAnswer {
   readonly text: string;
 }
 
-/** What is wrong with the answer of a family to whatever it was sent, if anything. */
+/** What is wrong with the answer of a dialect to whatever it was sent, if anything. */
 export function answerFault(path: string, { status, type, text }: SeenAnswer): string | undefined {
   if (![200, 400, 404, 413].includes(status)) return `status ${status}`;
   if (type.startsWith('text/event-stream')) return text.endsWith('\n\n') ? undefined : 'a frame without an end';
@@ -32,5 +32,5 @@ export function answerFault(path: string, { status, type, text }: SeenAnswer): s
   const body = JSON.parse(text) as Body;
   if (status === 200) return undefined;
   const told = sentence(path, body);
-  return typeof told === 'string' && told.length > 8 ? undefined : 'no sentence in the form of its family';
+  return typeof told === 'string' && told.length > 8 ? undefined : 'no sentence in the form of its dialect';
 }

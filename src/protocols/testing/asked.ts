@@ -12,7 +12,7 @@ export interface Answered {
   readonly json: any;
 }
 
-/** Asks whoever answers this target, as the server would: refusals are in the shape of their family. */
+/** Asks whoever answers this target, as the server would: refusals are in the shape of their dialect. */
 export async function asked(
   endpoints: readonly Endpoint[],
   method: string,
@@ -26,7 +26,7 @@ export async function asked(
   const call = callOf(path, body, { method, query: queryOf(target), ...own });
   const reply = await Promise.resolve()
     .then(() => endpoint.handle(call))
-    .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+    .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
   const pieces: Buffer[] = [];
   if ('stream' in reply) for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
   else pieces.push(Buffer.from(reply.body));

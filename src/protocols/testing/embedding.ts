@@ -67,7 +67,7 @@ export function scriptedOthers() {
 
 const request = (value: object): object => ({ request: value });
 
-/** How the fields of a list of embeddings are proved, whichever family it is of. */
+/** How the fields of a list of embeddings are proved, whichever dialect it is of. */
 export const listProofs = (truncate: boolean): Readonly<Record<string, Proof>> => ({
   input: {
     send: { input: ['a', [1, 2]] },

@@ -154,7 +154,7 @@ async function answered(endpoint: Endpoint, call: Call) {
   try {
     return await endpoint.handle(call);
   } catch (error) {
-    return endpoint.family.errorReply(asAppError(error));
+    return endpoint.dialect.errorReply(asAppError(error));
   }
 }
 

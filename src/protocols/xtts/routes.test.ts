@@ -8,7 +8,7 @@ import { plainPath, queryOf, router } from '../../http/router.ts';
 import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
-import { vitsFamily, xttsEndpoints, xttsFamily } from './routes.ts';
+import { vitsDialect, xttsDialect, xttsEndpoints } from './routes.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -32,7 +32,7 @@ function world(script: SpokenScript | 'none' = {}) {
     if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
     const reply: Reply = await Promise.resolve()
       .then(() => endpoint.handle(callOf(path, body, { method, query: queryOf(target), ...own })))
-      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+      .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
     let text = 'body' in reply ? String(reply.body) : '';
     if ('stream' in reply) for await (const piece of reply.stream) text += Buffer.from(piece as Uint8Array).toString();
     const json = (): unknown => JSON.parse(text);
@@ -230,8 +230,8 @@ describe('XTTS errors', () => {
     expect([status, json()]).toMatchObject([500, { detail: expect.stringContaining('speech engine stopped') }]);
   });
 
-  test.each([xttsFamily, vitsFamily])('full queue: $name', (family) => {
-    const reply = family.errorReply(new AppError('busy', { retryAfterSeconds: 3 }));
+  test.each([xttsDialect, vitsDialect])('full queue: $name', (dialect) => {
+    const reply = dialect.errorReply(new AppError('busy', { retryAfterSeconds: 3 }));
     expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '3' } });
     expect(JSON.parse('body' in reply ? String(reply.body) : '')).toMatchObject({
       detail: { type: 'service_unavailable' },

@@ -13,7 +13,7 @@ import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
 import { type DialectContext, ignoredHeader } from '../dialect.ts';
-import { bodyOf, type Dialect, endpointRow, type ModelEndpoint } from '../endpoint.ts';
+import { bodyOf, type DocumentedDialect, endpointRow, type ModelEndpoint } from '../endpoint.ts';
 import * as f from '../fields.ts';
 import { allSound, speak, streamedSound, wholeSound } from '../spoken-reply.ts';
 import { readVoiceName, speechOf, speedRange, spokenFields, spokenNotes } from '../spoken-text.ts';
@@ -25,7 +25,7 @@ interface XttsContext extends Pick<DialectContext, 'taskServices'> {
 }
 
 /** As in the original, `detail` is a sentence, or a list if a field is wrong. */
-export const xttsFamily: Dialect = {
+export const xttsDialect: DocumentedDialect = {
   name: 'xtts',
   title: 'XTTS API server',
   emulation: true,
@@ -41,7 +41,7 @@ export const xttsFamily: Dialect = {
   },
 };
 
-export const vitsFamily: Dialect = {
+export const vitsDialect: DocumentedDialect = {
   name: 'vits',
   title: 'VITS simple API',
   emulation: true,
@@ -163,12 +163,12 @@ export function xttsEndpoints({
 }
 
 const speech = { queued: true, modelSelection: 'any-name' } as const;
-const vits = { family: vitsFamily } as const;
+const vits = { dialect: vitsDialect } as const;
 const spoken = { ...vits, ...speech, response: 'speech' };
 const vitsSummary = 'A text as speech, by the number of a voice.';
 
-const get = endpointRow(information, { method: 'GET', family: xttsFamily });
-const post = endpointRow(legacyOpen(write('audio')), { method: 'POST', family: xttsFamily });
+const get = endpointRow(information, { method: 'GET', dialect: xttsDialect });
+const post = endpointRow(legacyOpen(write('audio')), { method: 'POST', dialect: xttsDialect });
 
 /** The languages of the original. */
 const languages: Readonly<Record<string, string>> = {

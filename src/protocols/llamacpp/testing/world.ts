@@ -43,13 +43,13 @@ export function find(parts: LlamacppContext, method: string, path: string): Endp
   return endpoint;
 }
 
-/** A failure comes back as the family words it, as the server would send it. */
+/** A failure comes back as the dialect words it, as the server would send it. */
 export async function ask(parts: LlamacppContext, call: Call): Promise<Reply> {
   const endpoint = find(parts, call.method, call.path);
   try {
     return await endpoint.handle(call);
   } catch (error) {
-    return endpoint.family.errorReply(error as never);
+    return endpoint.dialect.errorReply(error as never);
   }
 }
 

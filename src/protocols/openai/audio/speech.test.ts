@@ -15,7 +15,7 @@ function world(script: SpokenScript | 'none' = {}) {
     if (!endpoint) throw new Error(`nobody answers ${path}`);
     return Promise.resolve()
       .then(() => endpoint.handle(callOf(path, body, { method, ...own })))
-      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+      .catch((error: unknown) => endpoint.dialect.errorReply(asAppError(error)));
   };
   return { at, asked, post: (body: unknown) => at('POST', '/v1/audio/speech', body) };
 }

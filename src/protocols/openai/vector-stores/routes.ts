@@ -17,7 +17,7 @@ import { type DocumentServices, documentsOf, passageAttributes } from '../../doc
 import { bodyOf, endpointRow, type ModelEndpoint, rowBelow, withServices, withShortPath } from '../../endpoint.ts';
 import * as f from '../../fields.ts';
 import { listObject, pageBetween } from '../../list-pages.ts';
-import { openaiFamily } from '../errors.ts';
+import { openaiDialect } from '../errors.ts';
 import {
   attachFields,
   attributeFields,
@@ -59,7 +59,7 @@ const pollHeaders = { 'openai-poll-after-ms': '200' };
 const path = '/v1/vector_stores';
 const row = endpointRow(write('documents'), {
   method: 'POST',
-  family: openaiFamily,
+  dialect: openaiDialect,
   // The `name` of a body is that of the store.
   modelNamed: () => undefined,
 });
