@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { chatReplies, type Reply } from '../replies/reply.ts';
 import type { call as callServer } from './call.ts';
 import { Failure } from './failure.ts';
-import { pause, type ReplyParts, requestReply, resumeReply, statusText } from './running-reply.ts';
+import { pause, type ReplyContext, requestReply, resumeReply, statusText } from './running-reply.ts';
 
 type Answer = () => Response | Promise<Response>;
 
@@ -23,7 +23,7 @@ function server(answers: Readonly<Record<string, readonly Answer[]>>) {
     if (!answer) throw new Failure('unknown', 404);
     return answer();
   }) as typeof callServer;
-  const parts: ReplyParts<Reply> = {
+  const parts: ReplyContext<Reply> = {
     call,
     wait: async () => {},
     signal: controller.signal,

@@ -21,7 +21,7 @@ export interface ReplyFormat<Reply extends ReplyState> {
   readonly gone: string;
 }
 
-export interface ReplyParts<Reply> {
+export interface ReplyContext<Reply> {
   readonly call: typeof callServer;
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
@@ -47,11 +47,11 @@ const maxFailures = 30;
 export async function requestReply<Reply extends ReplyState>(
   format: ReplyFormat<Reply>,
   body: Body,
-  parts: ReplyParts<Reply>,
+  context: ReplyContext<Reply>,
 ): Promise<Reply> {
-  const events = new ReplyEvents(format, parts);
-  const asked = parts.call(format.path, { body, signal: parts.signal, streamName: body.genkey });
-  if (parts.polling) {
+  const events = new ReplyEvents(format, context);
+  const asked = context.call(format.path, { body, signal: context.signal, streamName: body.genkey });
+  if (context.polling) {
     const request: PendingRequest = { pending: true };
     asked
       .then(
@@ -64,27 +64,27 @@ export async function requestReply<Reply extends ReplyState>(
       .finally(() => {
         request.pending = false;
       });
-    await parts.wait(pollMs, parts.signal);
-    return takeUp(events, body.genkey, parts, request);
+    await context.wait(pollMs, context.signal);
+    return takeUp(events, body.genkey, context, request);
   }
   const response = await asked;
   try {
     await events.read(response);
   } catch (thrown) {
-    if (parts.signal.aborted || thrown instanceof SyntaxError) throw thrown;
+    if (context.signal.aborted || thrown instanceof SyntaxError) throw thrown;
   }
-  return events.reply.finish === undefined ? takeUp(events, body.genkey, parts) : events.reply;
+  return events.reply.finish === undefined ? takeUp(events, body.genkey, context) : events.reply;
 }
 
 /** Fetches a reply that was requested earlier, until it ends. `known` is what the page has of it. */
 export async function resumeReply<Reply extends ReplyState>(
   format: ReplyFormat<Reply>,
   genkey: string,
-  parts: ReplyParts<Reply>,
+  context: ReplyContext<Reply>,
   known: Reply = format.empty,
 ): Promise<Reply> {
-  const events = new ReplyEvents(format, parts, known.text.length);
-  const reply = await takeUp(events, genkey, parts);
+  const events = new ReplyEvents(format, context, known.text.length);
+  const reply = await takeUp(events, genkey, context);
   const { finish, failed } = reply;
   return reply.text.length < known.text.length && finish === 'lost' ? { ...known, finish, failed } : reply;
 }
@@ -103,7 +103,7 @@ class ReplyEvents<Reply extends ReplyState> {
 
   constructor(
     readonly format: ReplyFormat<Reply>,
-    private readonly parts: Pick<ReplyParts<Reply>, 'onReply' | 'onStatus'>,
+    private readonly context: Pick<ReplyContext<Reply>, 'onReply' | 'onStatus'>,
     /** Less text than this is not reported: the page shows more already. */
     private readonly shown = 0,
   ) {
@@ -112,7 +112,7 @@ class ReplyEvents<Reply extends ReplyState> {
 
   async read({ body }: Response): Promise<void> {
     if (!body) return;
-    const { onReply, onStatus } = this.parts;
+    const { onReply, onStatus } = this.context;
     for await (const { data, id } of serverEvents(body, (comment) => onStatus(statusText(comment)))) {
       this.last = id ?? this.last;
       if (data === '[DONE]') break;
@@ -126,7 +126,7 @@ class ReplyEvents<Reply extends ReplyState> {
 async function takeUp<Reply extends ReplyState>(
   events: ReplyEvents<Reply>,
   name: string,
-  { call, wait, signal, polling = false }: ReplyParts<Reply>,
+  { call, wait, signal, polling = false }: ReplyContext<Reply>,
   request: PendingRequest = { pending: false },
 ): Promise<Reply> {
   const lost = (failed: string): Reply => ({ ...events.reply, finish: 'lost', failed });

@@ -85,21 +85,21 @@ describe('navigation', () => {
     ['#/draw', { view: 'draw' }],
     ['#/nowhere', { view: 'sound' }],
     ['', { view: 'sound' }],
-  ])('%j opens %j', async (hash, place) => {
+  ])('%j opens %j', async (hash, route) => {
     fakePage();
-    const { hashOf, placeOf } = await import('../ui/navigation.svelte.ts');
-    expect(placeOf(hash, 'sound')).toEqual(place);
-    expect(placeOf(hashOf(placeOf(hash, 'sound')), 'chat')).toEqual(place);
+    const { hashOf, routeOf } = await import('../ui/navigation.svelte.ts');
+    expect(routeOf(hash, 'sound')).toEqual(route);
+    expect(routeOf(hashOf(routeOf(hash, 'sound')), 'chat')).toEqual(route);
   });
 
   test('opens the last view, and always the chat at /lcpp/', async () => {
     const page = fakePage();
     page.localStorage.set('parley.view', 'draw');
-    expect((await import('../ui/navigation.svelte.ts')).navigation.place).toEqual({ view: 'draw' });
+    expect((await import('../ui/navigation.svelte.ts')).navigation.route).toEqual({ view: 'draw' });
     const other = fakePage();
     other.localStorage.set('parley.view', 'draw');
     location.pathname = '/lcpp/';
-    expect((await import('../ui/navigation.svelte.ts')).navigation.place).toEqual({ view: 'chat' });
+    expect((await import('../ui/navigation.svelte.ts')).navigation.route).toEqual({ view: 'chat' });
   });
 
   test('remembers the view when the address changes', async () => {
@@ -107,7 +107,7 @@ describe('navigation', () => {
     const { go, navigation } = await import('../ui/navigation.svelte.ts');
     go({ view: 'write', id: 's' });
     page.fire('hashchange');
-    expect(navigation.place).toEqual({ view: 'write', id: 's' });
+    expect(navigation.route).toEqual({ view: 'write', id: 's' });
     expect(page.localStorage.get('parley.view')).toBe('write');
   });
 });

@@ -6,7 +6,7 @@ import { newEntry } from '../story/story.ts';
 import {
   type Cast,
   cleanedReply,
-  type FrameParts,
+  type FrameContext,
   frameText,
   namesPrompt,
   promptFrame,
@@ -28,7 +28,7 @@ const ada = character({
 });
 const bo = character({ name: 'Bo', description: 'A dog.' });
 const maren = { name: 'Maren', description: '{{user}} keeps the light.' };
-const parts: FrameParts = { system: '', now: new Date(0) };
+const parts: FrameContext = { system: '', now: new Date(0) };
 const alone: Cast = { speaker: ada, characters: [ada], persona: maren };
 
 const chatOf = (path: readonly Turn[], fields: Partial<Chat> = {}): Chat => ({

@@ -14,7 +14,7 @@ export interface Cast {
   readonly persona: Pick<Persona, 'name' | 'description'> | undefined;
 }
 
-export interface FrameParts {
+export interface FrameContext {
   /** System prompt of the settings. */
   readonly system: string;
   readonly now: Date;
@@ -45,7 +45,7 @@ export interface PromptFrame {
 const charactersPerToken = 3.6;
 
 /** The names of the person and of the character, and what else macros stand for, without those of a message. */
-export function macroValues(chat: Pick<Chat, 'id'>, cast: Cast, { now, model = '' }: FrameParts): MacroValues {
+export function macroValues(chat: Pick<Chat, 'id'>, cast: Cast, { now, model = '' }: FrameContext): MacroValues {
   const { speaker, persona, characters } = cast;
   return {
     user: persona?.name || texts.person,
@@ -63,13 +63,13 @@ export function macroValues(chat: Pick<Chat, 'id'>, cast: Cast, { now, model = '
   };
 }
 
-export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts: FrameParts): PromptFrame {
+export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, context: FrameContext): PromptFrame {
   const { speaker, persona, characters } = cast;
   const group = characters.length > 1;
   const last = (role?: Turn['role']): string =>
     path.findLast((turn) => (role === undefined ? turn.role !== 'tool' : turn.role === role))?.text ?? '';
   const values: MacroValues = {
-    ...macroValues(chat, cast, parts),
+    ...macroValues(chat, cast, context),
     // The same prompt is shown and sent; it changes with the next message.
     random: seededRandom(`${chat.id}/${path.length}/${path.at(-1)?.id ?? ''}`),
     lastMessage: last(),
@@ -80,7 +80,7 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts
   const resolve = (text: string, original = ''): string =>
     plain ? text : resolveMacros(text, { ...values, original }).trim();
   const nameOf = (turn: Pick<Turn, 'role' | 'speaker' | 'name'>): string => speakerName(turn, cast);
-  const textOf = (turn: Turn): string => turnText(chat, turn, cast, parts);
+  const textOf = (turn: Turn): string => turnText(chat, turn, cast, context);
 
   const books = [...(chat.world ?? []), ...(speaker?.world ?? [])];
   const scan = {
@@ -94,12 +94,12 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts
     resolve: (text: string) => resolve(text),
   };
   const world = [
-    ...fitting(activeEntries(chat.world ?? [], scan), {}, parts.worldTokens),
+    ...fitting(activeEntries(chat.world ?? [], scan), {}, context.worldTokens),
     ...(speaker
       ? fitting(
           activeEntries(speaker.world, { ...scan, options: speaker.worldOptions }),
           speaker.worldOptions ?? {},
-          parts.worldTokens,
+          context.worldTokens,
         )
       : []),
   ].sort((a, b) => a.order - b.order);
@@ -110,7 +110,7 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, parts
       .join('\n');
 
   const system = [
-    resolve(...mainPrompt(chat, cast, parts.system)),
+    resolve(...mainPrompt(chat, cast, context.system)),
     at('before'),
     resolve(persona?.description ?? ''),
     resolve(speaker?.description ?? ''),
@@ -177,11 +177,11 @@ function speakerName(
 }
 
 /** The text of a message as it is shown and sent. In chats without characters it is what was written. */
-export function turnText(chat: Pick<Chat, 'id'>, turn: Turn, cast: Cast, parts: FrameParts): string {
+export function turnText(chat: Pick<Chat, 'id'>, turn: Turn, cast: Cast, context: FrameContext): string {
   if (cast.characters.length === 0) return turn.text;
   const own = cast.characters.find(({ id }) => id === turn.speaker) ?? cast.speaker;
   return resolveMacros(turn.text, {
-    ...macroValues(chat, { ...cast, speaker: own }, parts),
+    ...macroValues(chat, { ...cast, speaker: own }, context),
     now: new Date(turn.at),
     random: seededRandom(turn.id),
     seed: turn.id,
@@ -256,7 +256,7 @@ export function cleanedReply(text: string, speaker: string, stops: readonly stri
   return found.length > 0 ? spoken.slice(0, Math.min(...found)).trimEnd() : spoken;
 }
 
-interface RawPromptParts {
+interface RawPromptOptions {
   readonly path: readonly Turn[];
   /** The reply begins with this. */
   readonly begin: string;
@@ -264,7 +264,7 @@ interface RawPromptParts {
 }
 
 /** The prompt in the form `Name: text`, without a chat template. */
-export function namesPrompt(frame: PromptFrame, { path, begin, examples = true }: RawPromptParts): string {
+export function namesPrompt(frame: PromptFrame, { path, begin, examples = true }: RawPromptOptions): string {
   const { speaker } = frame.cast;
   const lines = path
     .filter(({ role }) => role !== 'tool')

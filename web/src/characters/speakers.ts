@@ -2,7 +2,7 @@ import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { pathTo } from '../conversations/tree.ts';
 
-export interface SpeakerParts {
+export interface SpeakerContext {
   readonly characters: readonly Character[];
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -25,7 +25,7 @@ function round(path: readonly Turn[]): readonly Turn[] {
 export function nextSpeaker(
   chat: Chat,
   path: readonly Turn[],
-  { characters, random }: SpeakerParts,
+  { characters, random }: SpeakerContext,
 ): Character | undefined {
   if (characters.length < 2)
     return path.at(-1)?.role === 'assistant' && path.at(-1)?.speaker ? undefined : characters[0];
@@ -43,17 +43,21 @@ export function nextSpeaker(
 }
 
 /** The speaker of a new turn. Another version of a turn has the speaker of the ones before it. */
-export function speakerAfter(chat: Chat, parent: string | null, parts: SpeakerParts): Character | undefined {
+export function speakerAfter(chat: Chat, parent: string | null, context: SpeakerContext): Character | undefined {
   const siblings = Object.values(chat.turns).filter((turn) => turn.parent === parent && turn.role === 'assistant');
   const before = siblings.sort((a, b) => b.at - a.at).find(({ speaker }) => speaker !== undefined)?.speaker;
-  const known = parts.characters.find(({ id }) => id === before);
+  const known = context.characters.find(({ id }) => id === before);
   if (known) return known;
-  if (parts.characters.length === 1) return parts.characters[0];
-  return nextSpeaker(chat, pathTo(chat, parent), parts);
+  if (context.characters.length === 1) return context.characters[0];
+  return nextSpeaker(chat, pathTo(chat, parent), context);
 }
 
 /** In auto-reply mode: the one after the last speaker, in list order. */
-export function speakerInTurn(chat: Chat, path: readonly Turn[], { characters }: SpeakerParts): Character | undefined {
+export function speakerInTurn(
+  chat: Chat,
+  path: readonly Turn[],
+  { characters }: SpeakerContext,
+): Character | undefined {
   const free = characters.filter(({ id }) => !chat.muted?.includes(id));
   const last = path.findLast(({ speaker }) => speaker !== undefined)?.speaker;
   return free[(free.findIndex(({ id }) => id === last) + 1) % Math.max(1, free.length)];

@@ -20,15 +20,15 @@ export const nothing: Enclosed = { attachments: [] };
 const stored = collection<AttachmentDraft>('drafts');
 
 /** Files and collections that are attached but not sent: they survive another chat and a reload. */
-export function attachmentDraft(place: string) {
+export function attachmentDraft(draftKey: string) {
   return {
-    read: async (): Promise<Enclosed> => (await stored.get(place).catch(notifyFailure)) ?? nothing,
+    read: async (): Promise<Enclosed> => (await stored.get(draftKey).catch(notifyFailure)) ?? nothing,
     write: ({ attachments, taken = [], always = [] }: Enclosed): void => {
       const written =
         attachments.length + taken.length + always.length === 0
-          ? stored.remove(place)
+          ? stored.remove(draftKey)
           : stored.put({
-              id: place,
+              id: draftKey,
               attachments: [...attachments],
               ...(taken.length > 0 && { taken: [...taken] }),
               ...(always.length > 0 && { always: [...always] }),

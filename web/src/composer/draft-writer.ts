@@ -5,14 +5,14 @@ interface DraftWriter {
   flush(): void;
 }
 
-interface DraftWriterParts {
+interface DraftWriterOptions {
   readonly write: (text: string) => void;
   readonly delay?: number;
   readonly later?: (run: () => void, milliseconds: number) => () => void;
 }
 
 /** Saves the text of a field after a pause. Empty text is saved at once, so that a sent message does not come back. */
-export function draftWriter({ write, delay = 300, later = afterTimeout }: DraftWriterParts): DraftWriter {
+export function draftWriter({ write, delay = 300, later = afterTimeout }: DraftWriterOptions): DraftWriter {
   let waiting: string | undefined;
   let cancel: (() => void) | undefined;
 

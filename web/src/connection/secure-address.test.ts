@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { secureAddress, systemOf, trustsServer } from './secure-address.ts';
 
-const place = { protocol: 'http:', host: '192.168.1.5:5001', pathname: '/join', search: '', hash: '#token' };
+const address = { protocol: 'http:', host: '192.168.1.5:5001', pathname: '/join', search: '', hash: '#token' };
 
 test('secureAddress: the same address with HTTPS, with the token', () => {
-  expect(secureAddress(place)).toBe('https://192.168.1.5:5001/join#token');
+  expect(secureAddress(address)).toBe('https://192.168.1.5:5001/join#token');
 });
 
 test('trustsServer: whether a request with HTTPS succeeds', async () => {
-  expect(await trustsServer(place, async () => new Response())).toBe(true);
-  expect(await trustsServer(place, () => Promise.reject(new TypeError('certificate')))).toBe(false);
+  expect(await trustsServer(address, async () => new Response())).toBe(true);
+  expect(await trustsServer(address, () => Promise.reject(new TypeError('certificate')))).toBe(false);
 });
 
 describe('systemOf', () => {

@@ -1,16 +1,16 @@
 /** How the page was reached, as `location` has it. */
-export type Place = Pick<Location, 'protocol' | 'host' | 'pathname' | 'search' | 'hash'>;
+export type PageAddress = Pick<Location, 'protocol' | 'host' | 'pathname' | 'search' | 'hash'>;
 
 /** Whether the browser allows here what it allows over HTTPS only. */
 export const isSecure = (): boolean => globalThis.isSecureContext;
 
 /** The same address with HTTPS, on the same port. */
-export function secureAddress({ host, pathname, search, hash }: Place): string {
+export function secureAddress({ host, pathname, search, hash }: PageAddress): string {
   return `https://${host}${pathname}${search}${hash}`;
 }
 
 /** Whether this device trusts the certificate of the server. */
-export async function trustsServer({ host }: Place, ask: typeof fetch = fetch): Promise<boolean> {
+export async function trustsServer({ host }: PageAddress, ask: typeof fetch = fetch): Promise<boolean> {
   try {
     await ask(`https://${host}/api/extra/lan`, {
       mode: 'no-cors',

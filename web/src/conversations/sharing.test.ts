@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chatsOf, isNewer, markdownFile, ownFile, type SharingParts, shareGptFile } from './sharing.ts';
+import { chatsOf, isNewer, markdownFile, ownFile, type SharingContext, shareGptFile } from './sharing.ts';
 import { emptyChat, pathOf, renamed, withTurn } from './tree.ts';
 
 let last = 0;
-const parts: SharingParts = {
+const parts: SharingContext = {
   toDataUrl: async (blob) => `data:${blob.type};base64,${btoa(await blob.text())}`,
   toBlob: (url) => new Blob([atob(url.split(',')[1] ?? '')], { type: /^data:([^;]*)/.exec(url)?.[1] ?? '' }),
   newId: () => {

@@ -6,20 +6,20 @@ import { chatOfLine, emptyChat, pathOf, renamed, titleFrom } from './tree.ts';
 const format = 'parley.chats';
 const version = 1;
 
-export interface SharingParts {
+export interface SharingContext {
   readonly toDataUrl: (blob: Blob) => Promise<string>;
   readonly toBlob: (dataUrl: string) => Blob;
   readonly newId: () => string;
   readonly now: number;
 }
 
-interface OwnFileParts extends Pick<SharingParts, 'toDataUrl'> {
+interface OwnFileOptions extends Pick<SharingContext, 'toDataUrl'> {
   /** More fields of the file: the characters and personas. */
   readonly cast?: object;
 }
 
 /** All branches, with attachments as data URLs. Running replies keep their text so far; messages that are not sent yet are left out. */
-export async function ownFile(chats: readonly Chat[], { toDataUrl, cast = {} }: OwnFileParts): Promise<string> {
+export async function ownFile(chats: readonly Chat[], { toDataUrl, cast = {} }: OwnFileOptions): Promise<string> {
   const packed = await Promise.all(
     chats.map(async ({ queued: _, comparison: __, ...chat }) => ({
       ...chat,
@@ -35,7 +35,7 @@ export async function ownFile(chats: readonly Chat[], { toDataUrl, cast = {} }: 
 
 async function packedTurn(
   { pending: _, attachments, ...turn }: Turn,
-  toDataUrl: SharingParts['toDataUrl'],
+  toDataUrl: SharingContext['toDataUrl'],
 ): Promise<object> {
   if (!attachments) return turn;
   const packed = await Promise.all(
@@ -84,8 +84,8 @@ export function hasChats(value: unknown): boolean {
 }
 
 /** The chats of a parsed file; none if it has no known format. */
-export function chatsOf(value: unknown, parts: SharingParts): Chat[] {
-  return isObject(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
+export function chatsOf(value: unknown, context: SharingContext): Chat[] {
+  return isObject(value) && value.format === format ? ownChats(value, context) : foreignChats(value, context);
 }
 
 /** Whether a newer version of Parley has written a file, whose chats may have another form. */
@@ -93,10 +93,10 @@ export function isNewer(value: unknown): boolean {
   return isObject(value) && value.format === format && numberIn(value.version, 1) > version;
 }
 
-function ownChats({ chats }: Record<string, unknown>, parts: SharingParts): Chat[] {
+function ownChats({ chats }: Record<string, unknown>, context: SharingContext): Chat[] {
   return listIn(chats).flatMap((chat) => {
     if (!isObject(chat) || !isObject(chat.turns)) return [];
-    const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, parts));
+    const turns = Object.values(chat.turns).flatMap((turn) => ownTurn(turn, context));
     const known = new Set(turns.map(({ id }) => id));
     const whole = turns.filter(({ parent }) => parent === null || known.has(parent));
     const chosen = Object.entries(isObject(chat.chosen) ? chat.chosen : {}).filter(
@@ -104,11 +104,11 @@ function ownChats({ chats }: Record<string, unknown>, parts: SharingParts): Chat
     );
     return [
       {
-        ...emptyChat(parts.newId(), parts.now, textIn(chat.folder)),
+        ...emptyChat(context.newId(), context.now, textIn(chat.folder)),
         title: textIn(chat.title),
         titled: chat.titled === true,
-        createdAt: numberIn(chat.createdAt, parts.now),
-        changedAt: numberIn(chat.changedAt, parts.now),
+        createdAt: numberIn(chat.createdAt, context.now),
+        changedAt: numberIn(chat.changedAt, context.now),
         turns: Object.fromEntries(whole.map((turn) => [turn.id, turn])),
         chosen: Object.fromEntries(chosen),
         ...(typeof chat.system === 'string' ? { system: chat.system } : {}),
@@ -131,7 +131,7 @@ function keptFields(chat: Record<string, unknown>): Partial<Chat> {
   return Object.fromEntries([...lists, ...texts, ...flags, ...parts].map((name) => [name, chat[name]]));
 }
 
-function ownTurn(value: unknown, { now, toBlob, newId }: SharingParts): Turn[] {
+function ownTurn(value: unknown, { now, toBlob, newId }: SharingContext): Turn[] {
   if (!isObject(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(textIn(value.role)))
     return [];
   const { pending: _, ...kept } = value;
@@ -169,7 +169,7 @@ const roles: Readonly<Record<string, Turn['role'] | 'system'>> = {
 };
 
 /** ShareGPT (`conversations` of `from` and `value`) and OpenAI (`messages` of `role` and `content`), one or many. */
-function foreignChats(value: unknown, parts: SharingParts): Chat[] {
+function foreignChats(value: unknown, context: SharingContext): Chat[] {
   const many = Array.isArray(value) && value.every((one) => isObject(one) && (one.conversations || one.messages));
   return (many ? (value as unknown[]) : [value]).flatMap((one) => {
     const messages = isObject(one) ? listIn(one.conversations ?? one.messages) : listIn(one);
@@ -181,10 +181,16 @@ function foreignChats(value: unknown, parts: SharingParts): Chat[] {
       const text = contentText(message.value ?? message.content);
       if (role === 'system') system = text;
       else if (role !== undefined)
-        turns.push({ id: parts.newId(), parent: turns.at(-1)?.id ?? null, role, text, at: parts.now + turns.length });
+        turns.push({
+          id: context.newId(),
+          parent: turns.at(-1)?.id ?? null,
+          role,
+          text,
+          at: context.now + turns.length,
+        });
     }
     if (turns.length === 0) return [];
-    const chat = { ...chatOfLine(parts.newId(), turns, parts.now), ...(system === undefined ? {} : { system }) };
+    const chat = { ...chatOfLine(context.newId(), turns, context.now), ...(system === undefined ? {} : { system }) };
     return [renamed(chat, isObject(one) ? titleFrom(textIn(one.title)) : '')];
   });
 }

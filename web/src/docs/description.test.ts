@@ -88,7 +88,7 @@ describe('described', () => {
     expect(model).toMatchObject({
       example: undefined,
       needsKey: false,
-      parameters: [{ name: 'id', place: 'path', required: true }],
+      parameters: [{ name: 'id', location: 'path', required: true }],
     });
   });
 
@@ -100,7 +100,7 @@ describe('described', () => {
         required: true,
         handling: 'honoured',
         description: '',
-        places: [],
+        nested: [],
         fallback: undefined,
       },
       {
@@ -109,7 +109,7 @@ describe('described', () => {
         required: false,
         handling: 'ignored',
         description: 'No effect.',
-        places: [],
+        nested: [],
         fallback: '-1',
       },
       {
@@ -118,7 +118,7 @@ describe('described', () => {
         required: false,
         handling: 'approximated',
         description: '',
-        places: [],
+        nested: [],
         fallback: undefined,
       },
     ]);
@@ -189,9 +189,9 @@ test('rowsOf: separates notes about nested fields', () => {
   });
   expect(row).toMatchObject({
     description: 'Every role.',
-    places: [
-      { place: 'messages[].content[]: image', handling: 'refused', note: 'Not here.' },
-      { place: 'messages[].name', handling: 'ignored', note: '' },
+    nested: [
+      { path: 'messages[].content[]: image', handling: 'refused', note: 'Not here.' },
+      { path: 'messages[].name', handling: 'ignored', note: '' },
     ],
   });
 });

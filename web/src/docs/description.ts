@@ -28,7 +28,7 @@ export interface Answer {
 
 export interface Parameter {
   readonly name: string;
-  readonly place: 'path' | 'query';
+  readonly location: 'path' | 'query';
   readonly required: boolean;
   readonly description: string;
 }
@@ -40,7 +40,7 @@ export interface FieldRow {
   readonly handling: string;
   readonly description: string;
   /** Notes about nested fields. */
-  readonly places: readonly { readonly place: string; readonly handling: string; readonly note: string }[];
+  readonly nested: readonly { readonly path: string; readonly handling: string; readonly note: string }[];
   readonly fallback: string | undefined;
 }
 
@@ -117,7 +117,7 @@ function answerOf(type: string, media: Fields, schemas: Fields): Answer {
 function parameterOf(one: Fields): Parameter {
   return {
     name: String(one.name),
-    place: one.in === 'path' ? 'path' : 'query',
+    location: one.in === 'path' ? 'path' : 'query',
     required: one.required === true,
     description: String(one.description ?? ''),
   };
@@ -145,7 +145,7 @@ export function rowsOf(schema: Fields, before = ''): readonly FieldRow[] {
       type: typeText(member),
       required: required.includes(name),
       handling: String(member['x-parley-handling'] ?? ''),
-      ...saidOf(String(member.description ?? '')),
+      ...splitDescription(String(member.description ?? '')),
       fallback: member.default === undefined ? undefined : JSON.stringify(member.default),
     };
     const inside = member.type === 'object' ? rowsOf(member, `${before}${name}.`) : [];
@@ -156,14 +156,14 @@ export function rowsOf(schema: Fields, before = ''): readonly FieldRow[] {
 }
 
 /** Splits a description into its own text and notes about nested fields, such as `place`: honoured. */
-function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
+function splitDescription(text: string): Pick<FieldRow, 'description' | 'nested'> {
   const paragraphs = text.replace(/^(Approximated|Ignored|Refused)\.\s*/, '').split('\n\n');
-  const places = paragraphs.flatMap((paragraph) => {
-    const [, place, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
-    return place === undefined || handling === undefined ? [] : [{ place, handling, note }];
+  const nested = paragraphs.flatMap((paragraph) => {
+    const [, path, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
+    return path === undefined || handling === undefined ? [] : [{ path, handling, note }];
   });
   const own = paragraphs.filter((paragraph) => !/^`[^`]+`: \w+\./.test(paragraph));
-  return { description: own.join('\n\n'), places };
+  return { description: own.join('\n\n'), nested };
 }
 
 export function typeText(schema: Fields): string {

@@ -7,9 +7,9 @@ import { curlCommand, filledPath, formParts, textOfEvent } from './request.ts';
 const operation = {
   path: '/v1/responses/{id}/input_items',
   parameters: [
-    { name: 'id', place: 'path', required: true, description: '' },
-    { name: 'limit', place: 'query', required: false, description: '' },
-    { name: 'order', place: 'query', required: false, description: '' },
+    { name: 'id', location: 'path', required: true, description: '' },
+    { name: 'limit', location: 'query', required: false, description: '' },
+    { name: 'order', location: 'query', required: false, description: '' },
   ],
 } as unknown as Operation;
 

@@ -5,7 +5,7 @@ import type { Operation } from './description.ts';
 export function filledPath({ path, parameters }: Operation, values: Readonly<Record<string, string>>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
   const query = parameters
-    .filter(({ place, name }) => place === 'query' && (values[name] ?? '') !== '')
+    .filter(({ location, name }) => location === 'query' && (values[name] ?? '') !== '')
     .map(({ name }) => `${encodeURIComponent(name)}=${encodeURIComponent(values[name] ?? '')}`);
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
 }

@@ -22,31 +22,32 @@ const lengthWeight = 0.75;
 /** BM25 scores of passages for a question. Yields now and then, so that a caller can let the page draw. */
 export function* keywordScores(question: string, passages: Iterable<string>): Generator<void, Float32Array> {
   const asked = [...new Set(wordsOf(question))];
-  const places = new Map(asked.map((word, index) => [word, index]));
+  const indexes = new Map(asked.map((word, index) => [word, index]));
   const counts: Uint16Array[] = [];
   const lengths: number[] = [];
   const containing = new Uint32Array(asked.length);
   for (const passage of passages) {
-    const found = new Uint16Array(asked.length);
+    const frequencies = new Uint16Array(asked.length);
     const words = wordsOf(passage);
     for (const word of words) {
-      const place = places.get(word);
-      if (place !== undefined) found[place] = (found[place] ?? 0) + 1;
+      const index = indexes.get(word);
+      if (index !== undefined) frequencies[index] = (frequencies[index] ?? 0) + 1;
     }
-    found.forEach((count, place) => {
-      if (count > 0) containing[place] = (containing[place] ?? 0) + 1;
+    frequencies.forEach((count, index) => {
+      if (count > 0) containing[index] = (containing[index] ?? 0) + 1;
     });
-    counts.push(found);
+    counts.push(frequencies);
     lengths.push(words.length);
     if (counts.length % 50 === 0) yield;
   }
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length) || 1;
-  return Float32Array.from(counts, (found, index) => {
+  return Float32Array.from(counts, (frequencies, index) => {
     const norm = saturation * (1 - lengthWeight + (lengthWeight * (lengths[index] ?? 0)) / average);
-    return found.reduce((score, count, place) => {
+    return frequencies.reduce((score, count, word) => {
+      const documents = containing[word] ?? 0;
       // A word of most passages says nothing; in a ranking it would be noise.
-      if (count === 0 || (counts.length >= 8 && (containing[place] ?? 0) > counts.length / 2)) return score;
-      const rare = Math.log(1 + (counts.length - (containing[place] ?? 0) + 0.5) / ((containing[place] ?? 0) + 0.5));
+      if (count === 0 || (counts.length >= 8 && documents > counts.length / 2)) return score;
+      const rare = Math.log(1 + (counts.length - documents + 0.5) / (documents + 0.5));
       return score + (rare * count * (saturation + 1)) / (count + norm);
     }, 0);
   });

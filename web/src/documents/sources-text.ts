@@ -7,9 +7,9 @@ const instruction =
 export function sourcesText(sources: readonly Source[]): string {
   if (sources.length === 0) return '';
   const list = sources.map(({ title, url, text }, index) => {
-    const place = url === undefined ? title : `${title} (${url})`;
+    const heading = url === undefined ? title : `${title} (${url})`;
     const fence = fenceFor(text);
-    return `[${index + 1}] ${place}\n${fence}\n${text.trim()}\n${fence}`;
+    return `[${index + 1}] ${heading}\n${fence}\n${text.trim()}\n${fence}`;
   });
   return `${instruction}\n\n${list.join('\n\n')}`;
 }

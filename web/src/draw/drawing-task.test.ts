@@ -24,7 +24,7 @@ async function drawing(answer: () => Response) {
   startDrawing(
     () => ({ path: 'sdapi/v1/txt2img', body: {} }),
     () => {},
-  ).pictures.then(settled, settled);
+  ).images.then(settled, settled);
   return settled;
 }
 
@@ -36,7 +36,7 @@ test('startDrawing: fails at once if the server cannot be reached from the begin
   expect(settled).toHaveBeenCalledWith(unreachable);
 });
 
-test('startDrawing: waits for the pictures if the connection is lost later', async () => {
+test('startDrawing: waits for the images if the connection is lost later', async () => {
   const settled = await drawing(() => Response.json(progress));
   await vi.advanceTimersByTimeAsync(3000);
   expect(settled).not.toHaveBeenCalled();

@@ -19,7 +19,7 @@ export interface DrawingProgress {
 export interface DrawingTask {
   /** The server keeps the pictures by this key for a while. */
   readonly genkey: string;
-  readonly pictures: Promise<GeneratedImage[]>;
+  readonly images: Promise<GeneratedImage[]>;
   /** Also stops the work on the server. */
   stop(): void;
 }
@@ -124,12 +124,12 @@ function running(
     setTimeout(look, pauseMs);
   };
   void look();
-  const pictures = fetchImages(leave.signal, idle).finally(() => {
+  const images = fetchImages(leave.signal, idle).finally(() => {
     over = true;
   });
   const stop = () => {
     call('api/extra/abort', { body: { genkey } }).catch(notifyFailure);
     leave.abort();
   };
-  return { genkey, pictures, stop };
+  return { genkey, images, stop };
 }

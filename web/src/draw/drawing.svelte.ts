@@ -21,13 +21,13 @@ const pending = pendingDrawings<ImageSettings>('page');
 
 /** The saved images; empty if it was stopped or failed. Failures are reported as notices. */
 export async function draw(settings: ImageSettings, sources: SourceImages): Promise<SavedImage[]> {
-  const origin = gallery.all.find(({ image }) => image === sources.picture);
+  const origin = gallery.all.find(({ image }) => image === sources.image);
   const kept = keptSettings(settings, origin);
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
   const end = pending.add(started.genkey, kept);
   const since = Date.now();
   const images = await drawn(started, kept).finally(end);
-  if (images.length > 0) tellDone(() => ({ kind: 'image', title: document.title, place: { view: 'draw' }, since }));
+  if (images.length > 0) tellDone(() => ({ kind: 'image', title: document.title, route: { view: 'draw' }, since }));
   if (images.length > 0 && settings.manner !== 'upscale') offerPack('image');
   const inherits = settings.manner === 'upscale';
   return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, kept);
@@ -40,7 +40,7 @@ async function drawn(started: DrawingTask, { manner }: ImageSettings): Promise<G
     manner === 'upscale' ? { share: undefined, step: texts.stage.upscaling } : { share: 0, step: texts.stage.waiting };
   Object.assign(drawing, { running: true, preview: '', ...begin });
   try {
-    return await started.pictures;
+    return await started.images;
   } catch (thrown) {
     notifyFailure(thrown);
     return [];

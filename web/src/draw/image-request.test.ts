@@ -43,20 +43,20 @@ describe('imageRequest', () => {
   });
 
   test('sends a source image to img2img without a mask', () => {
-    const { path, body } = imageRequest({ ...apple, manner: 'picture' }, { picture: 'P', mask: 'M' }, 'k');
+    const { path, body } = imageRequest({ ...apple, manner: 'picture' }, { image: 'P', mask: 'M' }, 'k');
     expect(path).toBe('sdapi/v1/img2img');
     expect(body).toMatchObject({ init_images: ['P'], denoising_strength: 0.6 });
     expect(body).not.toHaveProperty('mask');
   });
 
   test('sends a mask for inpainting', () => {
-    const { body } = imageRequest({ ...apple, manner: 'paint' }, { picture: 'P', mask: 'M' }, 'k');
+    const { body } = imageRequest({ ...apple, manner: 'paint' }, { image: 'P', mask: 'M' }, 'k');
     expect(body).toMatchObject({ init_images: ['P'], mask: 'M' });
   });
 
   test('sends an upscale request without a prompt', () => {
     const wish = { ...apple, manner: 'upscale' as const, upscaler: 'Lanczos', factor: 3 };
-    expect(imageRequest(wish, { picture: 'P' }, 'k')).toEqual({
+    expect(imageRequest(wish, { image: 'P' }, 'k')).toEqual({
       path: 'sdapi/v1/extra-single-image',
       body: { image: 'P', upscaler_1: 'Lanczos', upscaling_resize: 3, genkey: 'k' },
     });
@@ -68,10 +68,10 @@ test.each([
   ['words', ' \n', {}, 'Enter a prompt.'],
   ['words', 'cat', {}, undefined],
   ['picture', 'cat', {}, 'Choose an input image.'],
-  ['picture', 'cat', { picture: 'P' }, undefined],
-  ['paint', 'cat', { picture: 'P' }, 'Paint over the parts to change.'],
-  ['paint', 'cat', { picture: 'P', mask: 'M' }, undefined],
-  ['upscale', '', { picture: 'P' }, undefined],
+  ['picture', 'cat', { image: 'P' }, undefined],
+  ['paint', 'cat', { image: 'P' }, 'Paint over the parts to change.'],
+  ['paint', 'cat', { image: 'P', mask: 'M' }, undefined],
+  ['upscale', '', { image: 'P' }, undefined],
   ['upscale', '', {}, 'Choose an input image.'],
 ] as const)('%s with the words %j and %j lacks: %j', (manner, prompt, materials, expected) => {
   expect(missing({ ...defaultSettings, manner, prompt }, materials)).toBe(expected);

@@ -70,7 +70,7 @@ export function defaultsOf(
 
 /** base64, without the prefix of a data URL. */
 export interface SourceImages {
-  readonly picture?: string;
+  readonly image?: string;
   /** White where the image may change. */
   readonly mask?: string;
 }
@@ -81,16 +81,16 @@ export interface ImageRequest {
 }
 
 /** What is missing for a request, for people; undefined if nothing is. */
-export function missing({ manner, prompt }: ImageSettings, { picture, mask }: SourceImages): string | undefined {
-  if (manner !== 'words' && picture === undefined) return texts.missing.picture;
+export function missing({ manner, prompt }: ImageSettings, { image, mask }: SourceImages): string | undefined {
+  if (manner !== 'words' && image === undefined) return texts.missing.picture;
   if (manner === 'paint' && mask === undefined) return texts.missing.mask;
   if (manner !== 'upscale' && prompt.trim() === '') return texts.missing.prompt;
   return undefined;
 }
 
-export function imageRequest(settings: ImageSettings, { picture, mask }: SourceImages, genkey: string): ImageRequest {
+export function imageRequest(settings: ImageSettings, { image, mask }: SourceImages, genkey: string): ImageRequest {
   if (settings.manner === 'upscale') {
-    const body = { image: picture, upscaler_1: settings.upscaler, upscaling_resize: settings.factor, genkey };
+    const body = { image, upscaler_1: settings.upscaler, upscaling_resize: settings.factor, genkey };
     return { path: 'sdapi/v1/extra-single-image', body };
   }
   const common = {
@@ -111,7 +111,7 @@ export function imageRequest(settings: ImageSettings, { picture, mask }: SourceI
     ...(settings.enlarge > 1 ? { enable_hr: true, hr_scale: settings.enlarge } : {}),
   };
   if (settings.manner === 'words') return { path: 'sdapi/v1/txt2img', body: common };
-  const begin = { init_images: [picture], denoising_strength: settings.strength };
+  const begin = { init_images: [image], denoising_strength: settings.strength };
   const painted = settings.manner === 'paint' ? { mask } : {};
   return { path: 'sdapi/v1/img2img', body: { ...common, ...begin, ...painted } };
 }

@@ -21,13 +21,13 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
   #task: DrawingTask | undefined;
   readonly #pending;
   readonly #keep: (note: Note, image: Blob) => void | Promise<void>;
-  readonly #about: (note: Note) => Pick<Work, 'title' | 'place'>;
+  readonly #about: (note: Note) => Pick<Work, 'title' | 'route'>;
 
   /** `keep` puts the image into the chat or the story, `about` tells which one that is. */
   constructor(
     kind: 'chat' | 'story',
     keep: (note: Note, image: Blob) => void | Promise<void>,
-    about: (note: Note) => Pick<Work, 'title' | 'place'>,
+    about: (note: Note) => Pick<Work, 'title' | 'route'>,
   ) {
     this.#pending = pendingDrawings<Note>(kind);
     this.#keep = keep;
@@ -93,9 +93,9 @@ export class InlineDrawing<Note extends { readonly prompt: string }> {
     this.preview = '';
     const since = Date.now();
     try {
-      const [picture] = await task.pictures;
-      if (picture === undefined) throw new Error(drawingTexts.none);
-      await this.#keep(note, blobOf(imageUrl(base64Of(picture.image))));
+      const [generated] = await task.images;
+      if (generated === undefined) throw new Error(drawingTexts.none);
+      await this.#keep(note, blobOf(imageUrl(base64Of(generated.image))));
       tellDone(() => ({ kind: 'image', since, ...this.#about(note) }));
       void import('../models/offers.ts').then(({ offerPack }) => offerPack('image'));
     } catch (thrown) {

@@ -5,20 +5,20 @@ import { texts } from './texts.ts';
 
 /** The input image in base64 and its mask. Both stay while other views are open. */
 class Source {
-  picture = $state.raw<string>();
+  image = $state.raw<string>();
   mask = $state.raw<Mask>(emptyMask);
 
   /** The same image keeps its mask. */
-  use(picture: string | undefined, mask: readonly MaskStep[] = []): void {
-    if (picture === this.picture) return;
-    this.picture = picture;
+  use(image: string | undefined, mask: readonly MaskStep[] = []): void {
+    if (image === this.image) return;
+    this.image = image;
     this.mask = { done: mask, undone: [] };
   }
 
   /** The mask in the size of the image, as the API expects it; undefined if nothing is painted. */
   async maskImage(): Promise<string | undefined> {
-    if (this.picture === undefined) return undefined;
-    const { width, height } = await sizeOf(this.picture);
+    if (this.image === undefined) return undefined;
+    const { width, height } = await sizeOf(this.image);
     return maskImage(this.mask.done, width, height);
   }
 }
@@ -26,31 +26,31 @@ class Source {
 export const source = new Source();
 
 /** Throws if the browser cannot decode the image. */
-export async function sizeOf(picture: string): Promise<{ readonly width: number; readonly height: number }> {
+export async function sizeOf(base64: string): Promise<{ readonly width: number; readonly height: number }> {
   const image = new Image();
-  image.src = imageUrl(picture);
+  image.src = imageUrl(base64);
   await image.decode();
   return { width: image.naturalWidth, height: image.naturalHeight };
 }
 
 const maxMegabytes = 20;
 
-interface ReadPicture {
+interface ReadImage {
   /** base64 */
-  readonly picture?: string;
+  readonly image?: string;
   /** Why it cannot be used, for people. */
   readonly problem?: string;
 }
 
-export async function readPicture(file: File): Promise<ReadPicture> {
+export async function readImage(file: File): Promise<ReadImage> {
   const problem = problemOf(file);
   if (problem !== undefined) return { problem };
-  const picture = base64Of(await dataUrlOf(file));
-  const isReadable = await sizeOf(picture).then(
+  const image = base64Of(await dataUrlOf(file));
+  const isReadable = await sizeOf(image).then(
     () => true,
     () => false,
   );
-  return isReadable ? { picture } : { problem: texts.source.unreadable(file.name) };
+  return isReadable ? { image } : { problem: texts.source.unreadable(file.name) };
 }
 
 function problemOf({ name, type, size }: File): string | undefined {

@@ -83,7 +83,7 @@ describe('draw', () => {
       upscaler: 'Big',
       factor: 4,
     } as const;
-    const images = draw(upscale, { picture: 'AAAA' });
+    const images = draw(upscale, { image: 'AAAA' });
     expect(drawing).toMatchObject({ running: true, share: undefined, step: 'Upscaling …' });
     finish({ image: 'BBBB', html_info: '' });
     await images;
@@ -102,7 +102,7 @@ describe('draw', () => {
     });
     const { newestImages } = await import('./gallery.svelte.ts');
     const { draw } = await import('./drawing.svelte.ts');
-    await draw({ ...defaultSettings, manner: 'upscale', prompt: 'typed since' }, { picture: 'CCCC' });
+    await draw({ ...defaultSettings, manner: 'upscale', prompt: 'typed since' }, { image: 'CCCC' });
     expect(newestImages()[0]).toMatchObject({ wish: { manner: 'upscale', prompt: '' } });
   });
 

@@ -45,14 +45,14 @@ export async function packedCast(
   };
 }
 
-interface CastParts {
+interface CastContext {
   readonly newId: () => string;
   readonly now: number;
   readonly toBlob: (dataUrl: string) => Blob;
 }
 
 /** The characters and personas of a Parley file with chats. */
-export function castOfFile(value: unknown, { newId, now, toBlob }: CastParts): Cast {
+export function castOfFile(value: unknown, { newId, now, toBlob }: CastContext): Cast {
   const file = fieldsOf(value);
   const picture = (fields: Fields): Blob | undefined => {
     try {

@@ -38,14 +38,14 @@ export type Found =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'other' };
 
-interface OpenParts {
+interface OpenContext {
   readonly newId: () => string;
   readonly now: number;
 }
 
 /** Throws an `Unreadable` if the kind of the file is known but its content is damaged. */
-export async function contentOf(file: File, parts: OpenParts): Promise<Found> {
-  const { newId, now } = parts;
+export async function contentOf(file: File, context: OpenContext): Promise<Found> {
+  const { newId, now } = context;
   const { name } = file;
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (isPng(bytes)) {
@@ -59,7 +59,7 @@ export async function contentOf(file: File, parts: OpenParts): Promise<Found> {
   const text = plainText(bytes);
   if (text === undefined) return { kind: 'other' };
   const value = parsed(text);
-  const found = value === undefined ? undefined : ofJson(value, titleOf(name), parts);
+  const found = value === undefined ? undefined : ofJson(value, titleOf(name), context);
   if (value === undefined && /\.json$/i.test(name)) throw new Unreadable(texts.open.damagedJson);
   return found ?? { kind: 'text', text };
 }
@@ -69,7 +69,7 @@ function isCharx(bytes: Uint8Array): boolean {
   return new TextDecoder('latin1').decode(bytes.subarray(-65_536)).includes('card.json');
 }
 
-function ofJson(value: unknown, title: string, { newId, now }: OpenParts): Found | undefined {
+function ofJson(value: unknown, title: string, { newId, now }: OpenContext): Found | undefined {
   if (Array.isArray(value) && isSillyTavernChat(value))
     return { kind: 'named-chat', named: chatOfSillyTavern(value, newId, now) };
   if (isNewer(value)) throw new Unreadable(texts.open.newer);

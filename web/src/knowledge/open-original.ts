@@ -20,9 +20,9 @@ export async function openPdf(collection: string, { id }: Named, page: number | 
   try {
     const content = await fetchContent(collection, id);
     const address = URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
-    const place = page === undefined ? address : `${address}#page=${page}`;
-    if (target) target.location.href = place;
-    else location.assign(place);
+    const url = page === undefined ? address : `${address}#page=${page}`;
+    if (target) target.location.href = url;
+    else location.assign(url);
     setTimeout(() => URL.revokeObjectURL(address), 600_000);
   } catch (thrown) {
     target?.close();

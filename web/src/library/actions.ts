@@ -6,7 +6,7 @@ import { liveReply } from '../replies/replies.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { library as stories } from '../story/library.svelte.ts';
 import type { Mode, Story } from '../story/story.ts';
-import { go, type Place } from '../ui/navigation.svelte.ts';
+import { go, type Route } from '../ui/navigation.svelte.ts';
 import { notify, notifyUndo, reported } from '../ui/notices.svelte.ts';
 import type { Item } from './items.ts';
 import { texts } from './texts.ts';
@@ -14,7 +14,7 @@ import type { ExportForm } from './transfer.ts';
 
 /** What can be done with entries of the list. */
 
-export function placeOfItem({ id, source }: Item): Place {
+export function routeOfItem({ id, source }: Item): Route {
   return { view: 'chat' in source ? 'chat' : 'write', id };
 }
 
@@ -46,7 +46,7 @@ export async function deleteItems(items: readonly Item[], openId: string | undef
   if (gone.length < items.length) notify(texts.stillRunning, { kind: 'bad' });
   if (gone.length === 0) return;
   const open = gone.find(({ id }) => id === openId);
-  if (open) go({ view: placeOfItem(open).view });
+  if (open) go({ view: routeOfItem(open).view });
   for (const { id, source } of gone) {
     if ('chat' in source) await chatRecords.remove(id);
     else await removeStory(source.story);

@@ -1,5 +1,5 @@
 import { go, navigation } from '../ui/navigation.svelte.ts';
-import { begin, placeOfItem } from './actions.ts';
+import { begin, routeOfItem } from './actions.ts';
 import { neighbour } from './items.ts';
 import { isListOpen, panel, setListOpen, shownGroups } from './panel.svelte.ts';
 
@@ -21,10 +21,10 @@ export function searchList(): void {
 }
 
 export function openNeighbour(by: 1 | -1): void {
-  const item = neighbour(shownGroups(), navigation.place.id, by);
-  if (item) go(placeOfItem(item));
+  const item = neighbour(shownGroups(), navigation.route.id, by);
+  if (item) go(routeOfItem(item));
 }
 
 function hasList(): boolean {
-  return navigation.place.view === 'chat' || navigation.place.view === 'write';
+  return navigation.route.view === 'chat' || navigation.route.view === 'write';
 }

@@ -24,7 +24,7 @@ export async function addToMessage(files: readonly File[], text: string): Promis
 
 /** Opens dropped files where they belong, on any page. Others are attached on the chat page, and text is a story elsewhere. */
 export async function dropFiles(files: readonly File[]): Promise<void> {
-  const take = navigation.place.view === 'chat' ? attach : undefined;
+  const take = navigation.route.view === 'chat' ? attach : undefined;
   const others = await opened(files, take ? 'nothing' : 'story');
   if (others.length > 0) void take?.(others);
 }
@@ -39,8 +39,8 @@ async function opened(files: readonly File[], otherwise: 'nothing' | 'story'): P
   const others: File[] = [];
   for (const file of files) {
     await reported(async () => {
-      const place = await openFile(file, { otherwise });
-      if (place) go(place);
+      const route = await openFile(file, { otherwise });
+      if (route) go(route);
       else others.push(file);
     });
   }

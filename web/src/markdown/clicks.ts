@@ -26,9 +26,9 @@ async function copyCode(button: Element): Promise<void> {
 function goTo(button: HTMLElement): void {
   const { to = '' } = button.dataset;
   const kind = button.closest('.footnote') ? '.footnote-reference' : '.footnote';
-  const place = [...(button.closest('.markdown')?.querySelectorAll<HTMLElement>(kind) ?? [])].find(
+  const placeholder = [...(button.closest('.markdown')?.querySelectorAll<HTMLElement>(kind) ?? [])].find(
     ({ dataset }) => dataset.note === to,
   );
-  place?.querySelector('button')?.focus({ preventScroll: true });
-  place?.scrollIntoView({ block: 'nearest' });
+  placeholder?.querySelector('button')?.focus({ preventScroll: true });
+  placeholder?.scrollIntoView({ block: 'nearest' });
 }

@@ -10,21 +10,21 @@ export const maths: TokenizerAndRendererExtension[] = [
   {
     name: 'mathsBlock',
     level: 'block',
-    start: (source) => placeOf(source, /\n(?=(?:\$\$[^$]+?\$\$|\\\[[\s\S]+?\\\])[ \t]*(?:\n|$))/),
+    start: (source) => indexIn(source, /\n(?=(?:\$\$[^$]+?\$\$|\\\[[\s\S]+?\\\])[ \t]*(?:\n|$))/),
     tokenizer: (source) => token('mathsBlock', block.exec(source), true),
-    renderer: ({ tex }) => `<p>${place(String(tex), true)}</p>`,
+    renderer: ({ tex }) => `<p>${placeholder(String(tex), true)}</p>`,
   },
   {
     name: 'mathsInline',
     level: 'inline',
-    start: (source) => placeOf(source, /\$|\\[([]/),
+    start: (source) => indexIn(source, /\$|\\[([]/),
     tokenizer: (source) =>
       token('mathsInline', display.exec(source), true) ?? token('mathsInline', inline.exec(source), false),
-    renderer: ({ tex, display: whole }) => place(String(tex), Boolean(whole)),
+    renderer: ({ tex, display: whole }) => placeholder(String(tex), Boolean(whole)),
   },
 ];
 
-function placeOf(source: string, mark: RegExp): number | undefined {
+function indexIn(source: string, mark: RegExp): number | undefined {
   const found = mark.exec(source);
   return found ? found.index : undefined;
 }
@@ -34,7 +34,7 @@ function token(type: string, found: RegExpExecArray | null, whole: boolean) {
   return { type, raw: found[0], tex: (found[1] ?? found[2] ?? '').trim(), display: whole };
 }
 
-function place(tex: string, whole: boolean): string {
+function placeholder(tex: string, whole: boolean): string {
   return `<span class="maths" data-tex="${escaped(tex)}"${whole ? ' data-display="true"' : ''}>${escaped(tex)}</span>`;
 }
 

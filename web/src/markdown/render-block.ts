@@ -51,9 +51,9 @@ export function renderBlock(
   setDirections(fragment);
   for (const code of fragment.querySelectorAll<HTMLElement>('pre > code')) frameCode(code, open);
   for (const table of fragment.querySelectorAll('table')) wrapTable(table);
-  for (const place of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(place);
-  for (const place of fragment.querySelectorAll<HTMLElement>('[data-note]')) fillNote(place, notes);
-  for (const place of fragment.querySelectorAll<HTMLElement>('[data-cite]')) fillCitation(place, sources);
+  for (const placeholder of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(placeholder);
+  for (const placeholder of fragment.querySelectorAll<HTMLElement>('[data-note]')) fillNote(placeholder, notes);
+  for (const placeholder of fragment.querySelectorAll<HTMLElement>('[data-cite]')) fillCitation(placeholder, sources);
   for (const box of fragment.querySelectorAll('input')) box.setAttribute('aria-label', texts.done);
   target.replaceChildren(fragment);
   if (code) startGrowing(target, code);
@@ -77,22 +77,22 @@ function wrapTable(table: HTMLTableElement): void {
   frame.append(table);
 }
 
-function fillFormula(place: HTMLElement): void {
-  const { tex = '', display } = place.dataset;
-  if (formulas) formulas.renderFormula(place, tex, display !== undefined);
+function fillFormula(placeholder: HTMLElement): void {
+  const { tex = '', display } = placeholder.dataset;
+  if (formulas) formulas.renderFormula(placeholder, tex, display !== undefined);
   else
     void import('./formulas.ts').then((loaded) => {
       formulas = loaded;
-      if (place.isConnected) loaded.renderFormula(place, tex, display !== undefined);
+      if (placeholder.isConnected) loaded.renderFormula(placeholder, tex, display !== undefined);
     });
 }
 
 /** References without a footnote stay as they were written. */
-function fillNote(place: HTMLElement, notes: readonly string[]): void {
-  const { note = '' } = place.dataset;
-  const defines = place.classList.contains('footnote');
+function fillNote(placeholder: HTMLElement, notes: readonly string[]): void {
+  const { note = '' } = placeholder.dataset;
+  const defines = placeholder.classList.contains('footnote');
   if (!defines && !notes.includes(note)) {
-    place.replaceWith(...place.childNodes);
+    placeholder.replaceWith(...placeholder.childNodes);
     return;
   }
   const button = document.createElement('button');
@@ -102,20 +102,20 @@ function fillNote(place: HTMLElement, notes: readonly string[]): void {
   button.setAttribute('aria-label', texts.footnote(note));
   if (defines) {
     button.title = texts.backToText;
-    place.prepend(button, ' ');
-  } else place.replaceChildren(button);
+    placeholder.prepend(button, ' ');
+  } else placeholder.replaceChildren(button);
 }
 
-function fillCitation(place: HTMLElement, sources: readonly string[]): void {
-  const numbers = validNumbers(place.dataset.cite ?? '', sources.length);
+function fillCitation(placeholder: HTMLElement, sources: readonly string[]): void {
+  const numbers = validNumbers(placeholder.dataset.cite ?? '', sources.length);
   if (numbers.length === 0) {
-    place.replaceWith(...place.childNodes);
+    placeholder.replaceWith(...placeholder.childNodes);
     return;
   }
   // It stands at the word before it.
-  const { previousSibling: before } = place;
+  const { previousSibling: before } = placeholder;
   if (before instanceof Text) before.data = before.data.trimEnd();
-  place.replaceChildren(
+  placeholder.replaceChildren(
     ...numbers.map((number) => {
       const button = document.createElement('button');
       const about = sources[number - 1] ?? '';

@@ -25,9 +25,9 @@ export async function workDone(work: Work): Promise<void> {
   if (notifications.enabled && Notification.permission === 'granted') await show(work);
 }
 
-async function show({ title, place, kind }: Work): Promise<void> {
+async function show({ title, route, kind }: Work): Promise<void> {
   const registration = await navigator.serviceWorker.ready;
-  const hash = hashOf(place);
+  const hash = hashOf(route);
   const file = (name: string): string => new URL(name, registration.scope).href;
   const images = { icon: file('icon-192.png'), badge: file('icon-badge-96.png') };
   await registration.showNotification(title, { body: texts[kind], tag: hash, data: { hash }, ...images });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isWorthNotice } from './rules.ts';
 
-const work = { kind: 'reply', title: 'A chat', place: { view: 'chat', id: '1' }, since: 1000 } as const;
+const work = { kind: 'reply', title: 'A chat', route: { view: 'chat', id: '1' }, since: 1000 } as const;
 
 test('isWorthNotice: long work that ends on a hidden page', () => {
   expect(isWorthNotice(work, { hidden: true, now: 9000 })).toBe(true);

@@ -1,4 +1,4 @@
-import type { Place } from '../ui/navigation.svelte.ts';
+import type { Route } from '../ui/navigation.svelte.ts';
 
 /** A reply or an image that has ended. */
 export interface Work {
@@ -6,7 +6,7 @@ export interface Work {
   /** All that a notification tells about it. */
   readonly title: string;
   /** What a click on the notification opens. */
-  readonly place: Place;
+  readonly route: Route;
   readonly since: number;
 }
 

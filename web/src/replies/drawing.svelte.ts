@@ -18,12 +18,12 @@ interface Note {
 /** The image that is being generated for a chat. */
 export const drawing = new InlineDrawing<Note>('chat', put, ({ chatId }) => ({
   title: chatRecords.find(chatId)?.title || document.title,
-  place: { view: 'chat', id: chatId },
+  route: { view: 'chat', id: chatId },
 }));
 void chatRecords.load().then(() => drawing.resume());
 
 /** Generates an image; the prompt and the image become turns of the chat. */
-export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
+export async function generateImage(chatId: string | undefined, prompt: string): Promise<void> {
   const { id } = chatOrNew(chatId);
   if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
   await drawing.start({ chatId: id, prompt });
@@ -41,16 +41,16 @@ async function put({ chatId, prompt, version, scene }: Note, blob: Blob): Promis
   change(
     chatId,
     (chat) => {
-      if (version) return withTurn(chat, pictureTurn(version.parent, prompt, image));
+      if (version) return withTurn(chat, imageTurn(version.parent, prompt, image));
       const parent = leafOf(chat)?.id ?? null;
-      if (scene) return withTurn(chat, pictureTurn(parent, prompt, image));
+      if (scene) return withTurn(chat, imageTurn(parent, prompt, image));
       const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
-      return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, image));
+      return withTurn(withTurn(chat, question), imageTurn(asked, prompt, image));
     },
     { undoable: true },
   );
 }
 
-function pictureTurn(parent: string | null, prompt: string, image: Attachment): Turn {
+function imageTurn(parent: string | null, prompt: string, image: Attachment): Turn {
   return { id: newId(), parent, role: 'assistant', text: '', drawn: prompt, attachments: [image], at: Date.now() };
 }

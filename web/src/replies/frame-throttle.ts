@@ -1,4 +1,4 @@
-export interface FrameParts {
+export interface FrameClock {
   readonly now: () => number;
   /** Calls back at the next animation frame. */
   readonly nextFrame: (run: () => void) => void;
@@ -7,10 +7,10 @@ export interface FrameParts {
 /** Maximum share of the time spent on rendering; the rest is left for scrolling and typing. */
 const share = 1 / 4;
 
-const browser: FrameParts = { now: () => performance.now(), nextFrame: (run) => requestAnimationFrame(run) };
+const browser: FrameClock = { now: () => performance.now(), nextFrame: (run) => requestAnimationFrame(run) };
 
 /** Renders at most once per frame for any number of calls; slow renders are spaced further apart. */
-export function throttleToFrames(show: () => void, { now, nextFrame }: FrameParts = browser): () => void {
+export function throttleToFrames(show: () => void, { now, nextFrame }: FrameClock = browser): () => void {
   let waiting = false;
   let earliest = 0;
   const frame = (): void => {

@@ -1,6 +1,6 @@
 import { characters, loadCharacters, personas } from '../characters/library.svelte.ts';
 import { type MacroValues, resolveMacros, seededRandom } from '../characters/macros.ts';
-import { type Cast, type FrameParts, macroValues, turnText } from '../characters/prompt.ts';
+import { type Cast, type FrameContext, macroValues, turnText } from '../characters/prompt.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import type { RegexScript } from '../conversations/regex-script.ts';
 import { server } from '../models/server.svelte.ts';
@@ -28,7 +28,7 @@ export function castOf(chat: Chat | undefined, speaker?: string): Cast {
   };
 }
 
-export function frameParts(): FrameParts {
+export function frameContext(): FrameContext {
   return {
     system: settings.systemPrompt,
     now: new Date(),
@@ -39,13 +39,13 @@ export function frameParts(): FrameParts {
 
 /** What macros of quick replies stand for. */
 export function quickReplyValues(chat: Chat | undefined): MacroValues {
-  return { ...macroValues({ id: chat?.id ?? '' }, castOf(chat), frameParts()), random: Math.random };
+  return { ...macroValues({ id: chat?.id ?? '' }, castOf(chat), frameContext()), random: Math.random };
 }
 
 /** The text of a message with the names of the person and the character. */
 export function resolvedText(chat: Chat | undefined, turn: Turn, text = turn.text): string {
   if (!chat?.characters?.length) return text;
-  return turnText(chat, { ...turn, text }, castOf(chat, turn.speaker), frameParts());
+  return turnText(chat, { ...turn, text }, castOf(chat, turn.speaker), frameContext());
 }
 
 /** As it is shown. `depth`: number of messages after it. */
@@ -144,7 +144,7 @@ function ran(script: RegexScript, text: string, resolve: Resolve): string {
 
 function resolverOf(chat: Chat | undefined, cast: Cast, { id = '' }: Partial<Turn>): Resolve {
   const seed = `${chat?.id ?? ''}/${id}`;
-  const values = macroValues({ id: chat?.id ?? '' }, cast, frameParts());
+  const values = macroValues({ id: chat?.id ?? '' }, cast, frameContext());
   return (text, quote) => {
     if (!text.includes('{{') && !text.includes('<')) return text;
     const quoted = quote

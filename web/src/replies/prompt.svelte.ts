@@ -18,7 +18,7 @@ import { server } from '../models/server.svelte.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import type { PromptValues } from '../settings/values.ts';
 import { estimateOf, fittedPath, roomFor } from './context-fit.ts';
-import { castOf, frameParts, loadScripts, sentText } from './message-texts.svelte.ts';
+import { castOf, frameContext, loadScripts, sentText } from './message-texts.svelte.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
 import { chatReplies, namesReplies, type Reply } from './reply.ts';
 
@@ -41,9 +41,9 @@ interface PromptOptions {
 
 export function frameOf(chat: Chat, path: readonly Turn[], speaker?: string, system?: string): PromptFrame {
   const cast = castOf(chat, speaker);
-  if (system === undefined) return promptFrame(chat, path, cast, frameParts());
+  if (system === undefined) return promptFrame(chat, path, cast, frameContext());
   const { system: _, ...plain } = chat;
-  return promptFrame(plain, path, cast, { ...frameParts(), system });
+  return promptFrame(plain, path, cast, { ...frameContext(), system });
 }
 
 /** All that is sent besides the messages, for estimates. */

@@ -1,7 +1,7 @@
 import { flushSync } from 'svelte';
 import { abortGeneration, call } from '../api/call.ts';
 import { sentenceOf } from '../api/failure.ts';
-import { requestReply as fetchReply, pause, type ReplyParts, resumeReply } from '../api/running-reply.ts';
+import { requestReply as fetchReply, pause, type ReplyContext, resumeReply } from '../api/running-reply.ts';
 import { loadCharacters } from '../characters/library.svelte.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { change, chatRecords } from '../conversations/library.svelte.ts';
@@ -106,7 +106,7 @@ async function follow(chatId: string, turn: Turn, genkey: string): Promise<void>
     unfollow(genkey, turn.id);
     if (chat && now?.pending?.genkey === genkey) {
       if (now.speaker !== undefined) await loadCharacters();
-      await deliver(chatId, now, (parts) => resumeReply(replyFormat(chat), genkey, parts, soFar(now)));
+      await deliver(chatId, now, (context) => resumeReply(replyFormat(chat), genkey, context, soFar(now)));
     }
   } catch {
     // The reply has ended.
@@ -217,7 +217,8 @@ export async function requestReplies(
   change(chatId, (chat) => put(chat, turns), { undoable });
   // What goes with the message is looked for once.
   let prepared: Promise<void> | undefined;
-  const prepare = (parts: ReplyParts<Reply>): Promise<void> => (prepared ??= prepareMessage(chatId, parent, parts));
+  const prepare = (context: ReplyContext<Reply>): Promise<void> =>
+    (prepared ??= prepareMessage(chatId, parent, context));
   await Promise.all(
     turns.map((turn, index) =>
       generate(chatId, turn, { generation: generations[index], prepare }).finally(releases[index]),
@@ -238,28 +239,28 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
 }
 
 /** Finds what goes with a message: passages, results of a search, memories. */
-async function prepareMessage(chatId: string, turnId: string | null, parts: ReplyParts<Reply>): Promise<void> {
+async function prepareMessage(chatId: string, turnId: string | null, context: ReplyContext<Reply>): Promise<void> {
   const { retrieve } = await import('../documents/retrieve.ts');
-  await retrieve(chatId, turnId, parts);
+  await retrieve(chatId, turnId, context);
   if (settings.useMemories && server.features.memories) {
     const { recall } = await import('../memories/recall.ts');
-    await recall(chatId, turnId, parts.signal);
+    await recall(chatId, turnId, context.signal);
   }
 }
 
 interface GenerateOptions {
   readonly generation?: Generation | undefined;
-  readonly prepare?: (parts: ReplyParts<Reply>) => Promise<void>;
+  readonly prepare?: (context: ReplyContext<Reply>) => Promise<void>;
 }
 
 /** Generates the reply of a turn that is in the chat. */
 async function generate(chatId: string, turn: Turn, { generation, prepare }: GenerateOptions = {}): Promise<void> {
   const { genkey = '', prefix = '' } = turn.pending ?? {};
   const { model, samplers, prompt: values } = generation ?? {};
-  await deliver(chatId, turn, async (parts) => {
+  await deliver(chatId, turn, async (context) => {
     // Saved before the request is sent: the key must be known after a reload.
     await chatRecords.flush(chatId);
-    await (prepare?.(parts) ?? prepareMessage(chatId, turn.parent, parts));
+    await (prepare?.(context) ?? prepareMessage(chatId, turn.parent, context));
     const chat = chatRecords.find(chatId);
     if (!chat) return noReply;
     const before = pathTo(chat, turn.parent);
@@ -285,7 +286,7 @@ async function generate(chatId: string, turn: Turn, { generation, prepare }: Gen
             tools: generation ? [] : wireTools(mcp.tools, chat.tools ?? []),
             continues,
           });
-    return fetchReply(replyFormat(chat), body, parts);
+    return fetchReply(replyFormat(chat), body, context);
   });
 }
 
@@ -293,7 +294,7 @@ async function generate(chatId: string, turn: Turn, { generation, prepare }: Gen
 async function deliver(
   chatId: string,
   turn: Turn,
-  arrive: (parts: ReplyParts<Reply>) => Promise<Reply>,
+  arrive: (context: ReplyContext<Reply>) => Promise<Reply>,
 ): Promise<void> {
   const { genkey = '', since = Date.now(), prefix = '' } = turn.pending ?? {};
   const controller = new AbortController();
@@ -328,7 +329,7 @@ async function deliver(
     controller.abort();
   };
   stops.set(turn.id, { chatId, stop });
-  const parts: ReplyParts<Reply> = {
+  const context: ReplyContext<Reply> = {
     call,
     wait: pause,
     signal: controller.signal,
@@ -350,7 +351,7 @@ async function deliver(
   };
   let reply: Reply;
   try {
-    reply = cleaned(await arrive(parts));
+    reply = cleaned(await arrive(context));
   } catch (thrown) {
     reply = controller.signal.aborted
       ? { ...latest, finish: 'stopped' }
@@ -381,7 +382,7 @@ async function deliver(
   for (const listener of listeners) listener(chatId, turn.id);
   tellDone(() => {
     const title = chatRecords.find(chatId)?.title || document.title;
-    return { kind: reply.failed === undefined ? 'reply' : 'failed', title, place: { view: 'chat', id: chatId }, since };
+    return { kind: reply.failed === undefined ? 'reply' : 'failed', title, route: { view: 'chat', id: chatId }, since };
   });
 }
 

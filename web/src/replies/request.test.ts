@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { chatRequest, namesRequest, type RequestParts } from './request.ts';
+import { type ChatRequestOptions, chatRequest, namesRequest } from './request.ts';
 
-const plain: RequestParts = {
+const plain: ChatRequestOptions = {
   messages: [{ role: 'user', content: 'Hi' }],
   genkey: 'K1',
   replyLength: 200,

@@ -1,7 +1,7 @@
 import type { WireTool } from '../tools/tools.ts';
 import type { WireMessage } from './messages.ts';
 
-export interface RequestParts {
+export interface ChatRequestOptions {
   readonly messages: readonly WireMessage[];
   readonly genkey: string;
   readonly replyLength: number;
@@ -20,8 +20,19 @@ export interface RequestParts {
 /** Fields of the chat API take precedence over native ones, so both are sent. */
 const renamedFields: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
-export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
-  const { messages, genkey, replyLength, sampling, effort, tools, probabilities, model, continues, stops = [] } = parts;
+export function chatRequest(options: ChatRequestOptions): Record<string, unknown> & { readonly genkey: string } {
+  const {
+    messages,
+    genkey,
+    replyLength,
+    sampling,
+    effort,
+    tools,
+    probabilities,
+    model,
+    continues,
+    stops = [],
+  } = options;
   const renamed = Object.entries(sampling).flatMap(([name, value]) =>
     renamedFields[name] ? [[renamedFields[name], value]] : [],
   );
@@ -42,8 +53,8 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
   };
 }
 
-interface NamesRequestParts
-  extends Pick<RequestParts, 'genkey' | 'replyLength' | 'sampling' | 'probabilities' | 'model'> {
+interface NamesRequestOptions
+  extends Pick<ChatRequestOptions, 'genkey' | 'replyLength' | 'sampling' | 'probabilities' | 'model'> {
   readonly prompt: string;
   readonly stops: readonly string[];
   /** 0 if unknown. */
@@ -51,8 +62,8 @@ interface NamesRequestParts
 }
 
 /** A request of the native API: the prompt is sent as it is, without a chat template. */
-export function namesRequest(parts: NamesRequestParts): Record<string, unknown> & { readonly genkey: string } {
-  const { prompt, genkey, replyLength, sampling, probabilities, model, stops, context } = parts;
+export function namesRequest(options: NamesRequestOptions): Record<string, unknown> & { readonly genkey: string } {
+  const { prompt, genkey, replyLength, sampling, probabilities, model, stops, context } = options;
   return {
     ...sampling,
     prompt,

@@ -11,7 +11,7 @@ import { chatRequest } from '../replies/request.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 
-interface HiddenParts {
+interface HiddenRequest {
   readonly instruction: string;
   readonly replyLength: number;
   readonly stops?: readonly string[];
@@ -20,9 +20,9 @@ interface HiddenParts {
 }
 
 /** Asks the model about a chat without adding a message to it. Returns the reply without its reasoning. */
-export async function hiddenReply(chat: Chat, path: readonly Turn[], parts: HiddenParts): Promise<string> {
-  const { instruction, replyLength, onText, stops = [] } = parts;
-  const signal = parts.signal ?? new AbortController().signal;
+export async function hiddenReply(chat: Chat, path: readonly Turn[], request: HiddenRequest): Promise<string> {
+  const { instruction, replyLength, onText, stops = [] } = request;
+  const signal = request.signal ?? new AbortController().signal;
   const reframe = (frame: PromptFrame): PromptFrame => {
     const text = resolveMacros(instruction, macroValues(chat, frame.cast, { system: '', now: new Date() }));
     return { ...frame, inserted: [...frame.inserted, { text, depth: 0, role: 'user' }], after: '' };

@@ -2,7 +2,7 @@ import { type Character, calledName } from '../conversations/character.ts';
 import type { Chat, Turn } from '../conversations/conversation.ts';
 import { emptyChat, renamed } from '../conversations/tree.ts';
 
-interface NewChatParts {
+interface NewChatOptions {
   readonly newId: () => string;
   readonly now: number;
   readonly persona?: string | undefined;
@@ -12,7 +12,7 @@ interface NewChatParts {
  * A chat with these characters. The first message of the first one begins it, with its alternate greetings as versions; in a
  * group the others greet after it. The texts keep their macros.
  */
-export function newCharacterChat(characters: readonly Character[], { newId, now, persona }: NewChatParts): Chat {
+export function newCharacterChat(characters: readonly Character[], { newId, now, persona }: NewChatOptions): Chat {
   const turns: Turn[] = [];
   const chosen: Record<string, string> = {};
   let parent: string | null = null;

@@ -11,7 +11,7 @@ import { Unreadable } from '../files/unreadable.ts';
 import { texts as regexTexts } from '../regex/texts.ts';
 import { newId } from '../saved/id.ts';
 import { library as stories } from '../story/library.svelte.ts';
-import { go, navigation, type Place } from '../ui/navigation.svelte.ts';
+import { go, navigation, type Route } from '../ui/navigation.svelte.ts';
 import { notify, notifyUndo } from '../ui/notices.svelte.ts';
 import { startCharacterChat } from './chats.svelte.ts';
 
@@ -24,7 +24,7 @@ export interface OpenOptions {
 }
 
 /** Reads a file and puts its content into the library that it belongs to. */
-export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptions): Promise<Place | undefined> {
+export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptions): Promise<Route | undefined> {
   if (file.size > maxFileBytes) {
     if (otherwise === 'nothing') return undefined;
     throw new Unreadable(texts.open.tooLarge(file.name, maxFileBytes / 1_048_576));
@@ -37,12 +37,12 @@ export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptio
     const story = storyOfText(found.text, newId, Date.now());
     return keep({ kind: 'story', story: { ...story, title: file.name.replace(/\.[^.]*$/, '') } }, file.name);
   }
-  const place = await keep(found, file.name);
-  if (place === undefined && otherwise !== 'nothing') throw new Unreadable(texts.open.unknown(file.name));
-  return place;
+  const route = await keep(found, file.name);
+  if (route === undefined && otherwise !== 'nothing') throw new Unreadable(texts.open.unknown(file.name));
+  return route;
 }
 
-async function keep(found: Found, name: string): Promise<Place | undefined> {
+async function keep(found: Found, name: string): Promise<Route | undefined> {
   await Promise.all([loadCharacters(), chatRecords.load()]);
   switch (found.kind) {
     case 'character':
@@ -82,12 +82,12 @@ async function keep(found: Found, name: string): Promise<Place | undefined> {
 }
 
 /** A new chat with the character opens; Undo goes back to what was open before. */
-function keepCharacter(character: Character): Place {
-  const before = navigation.place;
+function keepCharacter(character: Character): Route {
+  const before = navigation.route;
   characters.put(character);
   const { id } = startCharacterChat([character]);
   const run = (): void => {
-    if (navigation.place.id === id) go(before);
+    if (navigation.route.id === id) go(before);
     void chatRecords.remove(id);
     characters.remove(character.id);
   };
@@ -97,7 +97,7 @@ function keepCharacter(character: Character): Place {
 }
 
 /** The page stays where it is: presets are chosen in the settings. */
-async function keepPresets(value: unknown, name: string): Promise<Place> {
+async function keepPresets(value: unknown, name: string): Promise<Route> {
   const [{ presetsOf }, { addPresets, presets }] = await Promise.all([
     import('../settings/presets.ts'),
     import('../settings/presets.svelte.ts'),
@@ -106,7 +106,7 @@ async function keepPresets(value: unknown, name: string): Promise<Place> {
   const added = addPresets(presetsOf(value, name.replace(/\.[^.]*$/, '')));
   if (added.length === 0) throw new Unreadable(texts.open.unknown(name));
   notify(texts.open.presetsAdded(added.map((preset) => preset.name)));
-  return navigation.place;
+  return navigation.route;
 }
 
 function notifyAdded(chats: number, characters: readonly string[]): void {
@@ -115,7 +115,7 @@ function notifyAdded(chats: number, characters: readonly string[]): void {
 }
 
 /** After those that are there, for all characters. */
-async function keepScripts(value: unknown): Promise<Place> {
+async function keepScripts(value: unknown): Promise<Route> {
   const [{ generalScripts }, { scriptsIn }, { texts: words }] = await Promise.all([
     import('../regex/general.ts'),
     import('../files/regex-scripts.ts'),
@@ -125,10 +125,10 @@ async function keepScripts(value: unknown): Promise<Place> {
   const added = scriptsIn(value, newId);
   generalScripts.change((now) => [...now, ...added]);
   notify(words.imported(added.length));
-  return navigation.place;
+  return navigation.route;
 }
 
-async function keepQuickReplies(value: unknown, name: string): Promise<Place> {
+async function keepQuickReplies(value: unknown, name: string): Promise<Route> {
   const [{ quickReplies }, { quickRepliesIn }, { texts: words }] = await Promise.all([
     import('../quick-replies/quick-replies.ts'),
     import('../quick-replies/sets.ts'),
@@ -139,7 +139,7 @@ async function keepQuickReplies(value: unknown, name: string): Promise<Place> {
   await quickReplies.load();
   quickReplies.change((now) => [...now, ...replies]);
   notify(words.imported(replies.length));
-  return navigation.place;
+  return navigation.route;
 }
 
 /** Scripts of a card change what is shown and sent: they are used only if the person says so. */
@@ -151,8 +151,8 @@ function offerScripts(character: Character): void {
 }
 
 /** Into the open chat or story; else into a new chat. */
-async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
-  const { view, id } = navigation.place;
+async function keepLorebook({ world, options }: Lorebook): Promise<Route> {
+  const { view, id } = navigation.route;
   const name = options.name ?? texts.open.lorebook;
   const story = view === 'write' ? stories.find(id) : undefined;
   const { lorebookAddedToChat, lorebookAddedToStory } = texts.open;
@@ -169,7 +169,7 @@ async function keepLorebook({ world, options }: Lorebook): Promise<Place> {
 }
 
 /** Characters and the persona are found by name, or made. */
-function keepNamed({ chat, user, characters: names }: NamedChat): Place {
+function keepNamed({ chat, user, characters: names }: NamedChat): Route {
   const added: string[] = [];
   const cast = names.map((name) => {
     const known = characters.all.find((one) => one.name === name || one.nickname === name);

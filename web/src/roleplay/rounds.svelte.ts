@@ -33,13 +33,13 @@ onFinished((chatId, turnId) => {
     if (!now || openComparison(now) || leafOf(now)?.id !== turnId) return;
     const path = pathTo(now, turnId);
     const group = (now.characters?.length ?? 0) > 1;
-    const parts = { characters: castOf(now).characters, random: Math.random };
+    const context = { characters: castOf(now).characters, random: Math.random };
     const speak = (next: Character | undefined): void => {
       if (next) void requestReply(chatId, turnId, { speaker: next.id, undoable: false });
     };
-    const next = group ? nextSpeaker(now, path, parts) : undefined;
+    const next = group ? nextSpeaker(now, path, context) : undefined;
     const visible = document.visibilityState === 'visible';
     if (next) speak(next);
-    else if (!sendNext(chatId) && group && now.autoReply && visible) speak(speakerInTurn(now, path, parts));
+    else if (!sendNext(chatId) && group && now.autoReply && visible) speak(speakerInTurn(now, path, context));
   });
 });

@@ -1,6 +1,6 @@
 /** Text that is typed but not sent. Saved on each key, so that it survives a crash. */
-export function draft(place: string): { read(): string; write(text: string): void } {
-  const name = `parley.draft.${place}`;
+export function draft(draftKey: string): { read(): string; write(text: string): void } {
+  const name = `parley.draft.${draftKey}`;
   return {
     read: () => localStorage.getItem(name) ?? '',
     write: (text) => {

@@ -19,7 +19,7 @@ interface Written {
   readonly patch?: Patch;
 }
 
-interface RecordsParts<Kept> {
+interface RecordsOptions<Kept> {
   readonly shape?: Shape<Kept>;
   readonly store?: RecordStore<Kept>;
   readonly tabs?: Pick<BroadcastChannel, 'postMessage' | 'onmessage'>;
@@ -98,11 +98,11 @@ export class Records<Kept extends { readonly id: string }> {
   readonly #listeners = new Set<ChangeListener<Kept>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(name: CollectionName, parts: RecordsParts<Kept> = {}) {
-    this.#shape = parts.shape ?? plainShape();
-    this.#store = parts.store ?? recordStore(name, this.#shape);
-    this.#unsaved = unsavedChanges<Kept>(name, parts.tab ?? tabId, this.#shape);
-    this.#tabs = parts.tabs ?? new BroadcastChannel(`parley.${name}`);
+  constructor(name: CollectionName, options: RecordsOptions<Kept> = {}) {
+    this.#shape = options.shape ?? plainShape();
+    this.#store = options.store ?? recordStore(name, this.#shape);
+    this.#unsaved = unsavedChanges<Kept>(name, options.tab ?? tabId, this.#shape);
+    this.#tabs = options.tabs ?? new BroadcastChannel(`parley.${name}`);
     this.#tabs.onmessage = ({ data }: MessageEvent<Written>) => this.#hear(data);
     if (instances.size === 0) followReplacedData();
     instances.add(this);

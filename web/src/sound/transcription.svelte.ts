@@ -63,7 +63,7 @@ function save({ text, duration = 0, segments = [] }: Answer, sound: Blob, name: 
 }
 
 function show(id: string, label: string): void {
-  const place = { view: 'sound', id } as const;
-  if (showResult(place)) return;
-  notify(texts.transcribe.ready(label), { action: { label: texts.transcribe.open, run: () => go(place) } });
+  const route = { view: 'sound', id } as const;
+  if (showResult(route)) return;
+  notify(texts.transcribe.ready(label), { action: { label: texts.transcribe.open, run: () => go(route) } });
 }

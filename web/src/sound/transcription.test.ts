@@ -13,26 +13,26 @@ async function transcribed(view: 'sound' | 'chat') {
   const { notices } = await import('../ui/notices.svelte.ts');
   const { transcribe, transcription } = await import('./transcription.svelte.ts');
   const { history } = await import('./history.svelte.ts');
-  navigation.place = { view: 'sound' };
+  navigation.route = { view: 'sound' };
   const running = transcribe(new Blob(['sound']), { name: 'talk.wav', language: '' });
   expect(transcription.running).toBe(true);
-  navigation.place = { view };
+  navigation.route = { view };
   finish({ text: ' Hello. ', duration: 2 });
   await running;
   expect(transcription.running).toBe(false);
-  return { place: navigation.place, notices: notices.list, saved: history.all };
+  return { route: navigation.route, notices: notices.list, saved: history.all };
 }
 
 test('transcribe: opens the transcript on the Sound page', async () => {
-  const { place, notices, saved } = await transcribed('sound');
+  const { route, notices, saved } = await transcribed('sound');
   expect(saved).toMatchObject([{ text: 'Hello.', name: 'talk.wav' }]);
-  expect(place).toEqual({ view: 'sound', id: saved[0]?.id });
+  expect(route).toEqual({ view: 'sound', id: saved[0]?.id });
   expect(notices).toEqual([]);
 });
 
 test('transcribe: leaves the person on another page, where a notice offers the transcript', async () => {
-  const { place, notices, saved } = await transcribed('chat');
+  const { route, notices, saved } = await transcribed('chat');
   expect(saved).toHaveLength(1);
-  expect(place).toEqual({ view: 'chat' });
+  expect(route).toEqual({ view: 'chat' });
   expect(notices).toMatchObject([{ text: 'The transcript of talk.wav is ready.', action: { label: 'Open' } }]);
 });

@@ -13,7 +13,7 @@ export function matching(world: readonly WorldEntry[], text: string, roll: () =>
   return world.filter((entry) => belongs(entry, searched) && rolled(entry, roll)).sort((a, b) => a.order - b.order);
 }
 
-interface ScanParts {
+interface ScanContext {
   /** The texts of the messages, oldest first. */
   readonly messages: readonly string[];
   readonly options?: WorldOptions | undefined;
@@ -34,9 +34,9 @@ const maxRounds = 8;
 const maxSearched = 200_000;
 
 /** The entries of a lorebook that match a chat, lower orders first, with macros resolved and decorators applied. */
-export function activeEntries(world: readonly WorldEntry[], parts: ScanParts): WorldEntry[] {
-  const { messages, options = {}, roll = () => 0, resolve = (text) => text } = parts;
-  const entries = world.map((entry) => decorated(resolved(entry, resolve), parts));
+export function activeEntries(world: readonly WorldEntry[], context: ScanContext): WorldEntry[] {
+  const { messages, options = {}, roll = () => 0, resolve = (text) => text } = context;
+  const entries = world.map((entry) => decorated(resolved(entry, resolve), context));
   const active = new Map<string, WorldEntry>();
   const failed = new Set<string>();
   let added = '';
@@ -80,7 +80,7 @@ const positions: Readonly<Record<string, WorldEntry['position']>> = {
 /** Version 3 of the cards: lines at the start of the content that begin with `@@`. Unknown ones are left out. */
 export function decorated(
   entry: WorldEntry,
-  { replies = 0, greeting }: Pick<ScanParts, 'replies' | 'greeting'> = {},
+  { replies = 0, greeting }: Pick<ScanContext, 'replies' | 'greeting'> = {},
 ): WorldEntry {
   if (!/^\s*@@/.test(entry.content)) return entry;
   const lines = entry.content.trimStart().split('\n');
@@ -262,11 +262,11 @@ export function keyPattern(source: string, flags: string): KeyPattern | RefusedP
 }
 
 function matches(search: PatternSearch, text: string): boolean {
-  let place = 0;
+  let position = 0;
   for (const character of text) {
-    search.push(character.codePointAt(0) as number, place);
+    search.push(character.codePointAt(0) as number, position);
     if (search.matched) return true;
-    place += character.length;
+    position += character.length;
   }
-  return search.found(place) !== undefined;
+  return search.found(position) !== undefined;
 }

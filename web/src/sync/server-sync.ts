@@ -77,7 +77,7 @@ export interface SyncState {
 
 export const unsynced: SyncState = { revision: 0, known: {}, refused: {} };
 
-export interface SyncParts {
+export interface SyncDeps {
   readonly collections: readonly SyncedCollection[];
   readonly server: RecordServer;
   readonly state: { read(): SyncState; write(state: SyncState): void };
@@ -89,13 +89,13 @@ export interface SyncParts {
  * one side and changed on the other is kept.
  */
 export class ServerSync {
-  readonly #parts: SyncParts;
+  readonly #deps: SyncDeps;
   #round: Promise<void> | undefined;
   /** The last states that both had. Not kept: after a reload, records that were changed before it are merged without. */
   readonly #bases = new Map<string, SyncedRecord>();
 
-  constructor(parts: SyncParts) {
-    this.#parts = parts;
+  constructor(deps: SyncDeps) {
+    this.#deps = deps;
   }
 
   /** Rejects if the server cannot be reached; the next round goes on from there. Throws `OtherLibrary`. */
@@ -107,7 +107,7 @@ export class ServerSync {
   }
 
   async #fetchAndSave(): Promise<void> {
-    const { server, collections } = this.#parts;
+    const { server, collections } = this.#deps;
     const { revision: before, known, library, chosen } = this.#state;
     this.#keepBases();
     const listed = await server.list(before);
@@ -117,7 +117,7 @@ export class ServerSync {
     const restarted =
       isOther || before > listed.revision || Object.values(known).some((one) => one.server > listed.revision);
     if (restarted) {
-      this.#parts.state.write({ ...unsynced, ...(listed.library !== undefined && { library: listed.library }) });
+      this.#deps.state.write({ ...unsynced, ...(listed.library !== undefined && { library: listed.library }) });
       this.#bases.clear();
     } else if (chosen) this.#update(({ chosen: _, ...state }) => state);
     const { revision, records } = restarted ? await server.list(0) : listed;
@@ -129,14 +129,14 @@ export class ServerSync {
   /** What is unchanged now is the base of changes that are made until the next round. */
   #keepBases(): void {
     const { known } = this.#state;
-    for (const { kind, all } of this.#parts.collections)
+    for (const { kind, all } of this.#deps.collections)
       for (const { record, revision } of all())
         if (known[keyOf(kind, record.id)]?.local === revision) this.#bases.set(keyOf(kind, record.id), record);
   }
 
   /** Takes over a change of the server. */
   async #take({ kind, id, revision, deleted }: RecordHead): Promise<void> {
-    const collection = this.#parts.collections.find((one) => one.kind === kind);
+    const collection = this.#deps.collections.find((one) => one.kind === kind);
     const key = keyOf(kind, id);
     const known = this.#state.known[key];
     if (!collection || (known?.server ?? 0) >= revision) return;
@@ -148,7 +148,7 @@ export class ServerSync {
       return;
     }
     try {
-      const found = await this.#parts.server.load(kind, id);
+      const found = await this.#deps.server.load(kind, id);
       if (found) await this.#accept(collection, found);
     } catch (thrown) {
       if (!(thrown instanceof RecordRefused)) throw thrown;
@@ -198,13 +198,13 @@ export class ServerSync {
       const known = this.#state.known[key];
       if (own ? known?.local === own.revision : known?.local === undefined) return;
       try {
-        const { saved, revision } = await this.#parts.server.save(kind, id, known?.server ?? 0, own?.record);
+        const { saved, revision } = await this.#deps.server.save(kind, id, known?.server ?? 0, own?.record);
         if (saved) {
           if (own) this.#bases.set(key, own.record);
           this.#know(key, own ? { server: revision, local: own.revision } : { server: revision });
           return;
         }
-        const found = revision === 0 ? undefined : await this.#parts.server.load(kind, id);
+        const found = revision === 0 ? undefined : await this.#deps.server.load(kind, id);
         if (found) await this.#accept(collection, found);
         // Deleted there and changed here, or lost by the server: it is saved again.
         else this.#know(key, { server: revision });
@@ -217,11 +217,11 @@ export class ServerSync {
   }
 
   get #state(): SyncState {
-    return this.#parts.state.read();
+    return this.#deps.state.read();
   }
 
   #update(change: (state: SyncState) => SyncState): void {
-    this.#parts.state.write(change(this.#state));
+    this.#deps.state.write(change(this.#state));
   }
 
   #know(key: string, known: KnownRecord): void {

@@ -2,51 +2,51 @@
 export const views = ['chat', 'write', 'draw', 'sound', 'knowledge'] as const;
 export type View = (typeof views)[number];
 
-export interface Place {
+export interface Route {
   readonly view: View;
   readonly id?: string;
 }
 
 /** `/lcpp/`, used by llama.cpp clients, always opens the chat; other addresses open the last view. */
-export function placeOf(hash: string, fallback: View): Place {
+export function routeOf(hash: string, fallback: View): Route {
   const [view = '', id] = hash.replace(/^#\/?/, '').split('/');
   if (!(views as readonly string[]).includes(view)) return { view: fallback };
   return id ? { view: view as View, id: decodeURIComponent(id) } : { view: view as View };
 }
 
-export function hashOf({ view, id }: Place): string {
+export function hashOf({ view, id }: Route): string {
   return id === undefined ? `#/${view}` : `#/${view}/${encodeURIComponent(id)}`;
 }
 
 const lastView = 'parley.view';
 
-function current(): Place {
-  const remembered = placeOf(`#/${localStorage.getItem(lastView) ?? ''}`, 'chat').view;
-  return placeOf(location.hash, /\/lcpp\/?$/.test(location.pathname) ? 'chat' : remembered);
+function current(): Route {
+  const remembered = routeOf(`#/${localStorage.getItem(lastView) ?? ''}`, 'chat').view;
+  return routeOf(location.hash, /\/lcpp\/?$/.test(location.pathname) ? 'chat' : remembered);
 }
 
-export const navigation = $state<{ place: Place }>({ place: current() });
+export const navigation = $state<{ route: Route }>({ route: current() });
 
 addEventListener('hashchange', () => {
   // Opens a dialog over the current place.
   if (location.hash.startsWith('#/settings')) return;
-  navigation.place = current();
-  localStorage.setItem(lastView, navigation.place.view);
+  navigation.route = current();
+  localStorage.setItem(lastView, navigation.route.view);
 });
 
-export function go(place: Place, { replace = false } = {}): void {
-  if (hashOf(place) === location.hash) return;
+export function go(route: Route, { replace = false } = {}): void {
+  if (hashOf(route) === location.hash) return;
   if (!replace) {
-    location.hash = hashOf(place);
+    location.hash = hashOf(route);
     return;
   }
-  history.replaceState(null, '', hashOf(place));
-  navigation.place = place;
+  history.replaceState(null, '', hashOf(route));
+  navigation.route = route;
 }
 
 /** Shows the result of long work, unless the person has gone to another view meanwhile. */
-export function showResult(place: Place): boolean {
-  if (navigation.place.view !== place.view) return false;
-  go(place, { replace: true });
+export function showResult(route: Route): boolean {
+  if (navigation.route.view !== route.view) return false;
+  go(route, { replace: true });
   return true;
 }

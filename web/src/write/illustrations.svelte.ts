@@ -17,7 +17,7 @@ export const illustration = new InlineDrawing<Note>(
     setIllustrations(story, (list) => [...list, { id: newId(), passage, prompt, blob }]),
   ({ story: id }) => {
     const story = library.find(id);
-    return { title: story ? titleOf(story) : document.title, place: { view: 'write', id } };
+    return { title: story ? titleOf(story) : document.title, route: { view: 'write', id } };
   },
 );
 void library.load().then(() => illustration.resume());

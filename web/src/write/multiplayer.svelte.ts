@@ -43,7 +43,7 @@ class Multiplayer {
         notify(texts.multiplayer.nothingShared);
         return undefined;
       }
-      const id = found ? this.#place(found) : story.id;
+      const id = found ? this.#adopt(found) : story.id;
       this.#known = found ? library.find(id) : undefined;
       this.story = id;
       this.me.last = id;
@@ -57,7 +57,7 @@ class Multiplayer {
   }
 
   /** On rejoining, the local copy is updated. */
-  #place(found: Story): string {
+  #adopt(found: Story): string {
     if (!library.find(this.me.last)) {
       library.put(found);
       return found.id;

@@ -1,5 +1,5 @@
 import { call, read } from '../api/call.ts';
-import { pause, type ReplyParts, requestReply, resumeReply } from '../api/running-reply.ts';
+import { pause, type ReplyContext, requestReply, resumeReply } from '../api/running-reply.ts';
 import { texts } from '../api/texts.ts';
 import { chosenModel } from '../models/models.svelte.ts';
 import { server } from '../models/server.svelte.ts';
@@ -104,7 +104,7 @@ class Writer {
       },
       { undoable: true },
     );
-    await this.#run(story.id, pending, async (parts) => {
+    await this.#run(story.id, pending, async (context) => {
       const body = replyRequest(story, built, pending, {
         sampling: await nativeSettings(),
         stops: settings.stopSequences,
@@ -113,7 +113,7 @@ class Writer {
         context: server.context,
         model: chosenModel(),
       });
-      return requestReply(storyReplies, body, parts);
+      return requestReply(storyReplies, body, context);
     }).finally(release);
   }
 
@@ -135,7 +135,7 @@ class Writer {
       if (now?.pending?.key !== key) return;
       unwatch();
       const known = soFar(now, now.pending);
-      await this.#run(id, now.pending, (parts) => resumeReply(storyReplies, key, parts, known));
+      await this.#run(id, now.pending, (context) => resumeReply(storyReplies, key, context, known));
     } catch {
       // The reply has ended.
     } finally {
@@ -156,7 +156,7 @@ class Writer {
   async #run(
     story: string,
     pending: NonNullable<Story['pending']>,
-    fetchReply: (parts: ReplyParts<StoryReply>) => Promise<StoryReply>,
+    fetchReply: (context: ReplyContext<StoryReply>) => Promise<StoryReply>,
   ): Promise<void> {
     const { key, passage, begin, stops } = pending;
     const running: Running = { story, passage, key, stop: new AbortController() };
@@ -173,7 +173,7 @@ class Writer {
         replacePassage(now, passage, (old) => withText(old, joinedReply(now, passage, begin, newest))),
       );
     };
-    const parts: ReplyParts<StoryReply> = {
+    const context: ReplyContext<StoryReply> = {
       call,
       wait: pause,
       signal: running.stop.signal,
@@ -193,7 +193,7 @@ class Writer {
     };
     let reply: StoryReply | undefined;
     await reported(async () => {
-      reply = await fetchReply(parts);
+      reply = await fetchReply(context);
       newest = cutAtStop(reply.text, stops);
       for (const problem of [reply.failed ?? [], reply.warnings].flat()) notify(problem, { kind: 'bad' });
     });
@@ -212,7 +212,7 @@ class Writer {
     tellDone(() => {
       const written = library.find(story);
       const title = written ? titleOf(written) : document.title;
-      return { kind: reply && !reply.failed ? 'reply' : 'failed', title, place: { view: 'write', id: story }, since };
+      return { kind: reply && !reply.failed ? 'reply' : 'failed', title, route: { view: 'write', id: story }, since };
     });
   }
 

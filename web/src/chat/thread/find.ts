@@ -63,13 +63,13 @@ export function rangesIn(element: Element, needle: string): Range[] {
   let index = 0;
   for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + needle.length)) {
     const range = document.createRange();
-    const place = (offset: number): [Text, number] | undefined => {
+    const pointAt = (offset: number): [Text, number] | undefined => {
       while ((nodes[index + 1]?.start ?? Number.POSITIVE_INFINITY) <= offset) index += 1;
       const found = nodes[index];
       return found && [found.node, Math.min(offset - found.start, found.node.length)];
     };
-    const start = place(at);
-    const end = place(at + needle.length - 1);
+    const start = pointAt(at);
+    const end = pointAt(at + needle.length - 1);
     if (!start || !end) continue;
     range.setStart(...start);
     range.setEnd(end[0], Math.min(end[1] + 1, end[0].length));

@@ -5,7 +5,7 @@ import { transcriptOf } from '../attachments/transcript.ts';
 
 interface Dictated {
   /** Key of the draft to which the text belongs. */
-  readonly place: string;
+  readonly draftKey: string;
   readonly text: string;
 }
 
@@ -16,14 +16,14 @@ export const dictation = $state<{
   /** What no field has taken yet: another chat or page may be open. */
   waiting: readonly Dictated[];
 }>({ state: 'off', seconds: 0, waiting: [] });
-let finish: ((place: string) => void) | undefined;
+let finish: ((draftKey: string) => void) | undefined;
 /** Shorter recordings contain no words. */
 const shortest = 300;
 
 /** Starts recording, or ends it: the text is for the field in which it was ended. */
-export async function dictate(place: string): Promise<void> {
-  if (finish) return finish(place);
-  let target = place;
+export async function dictate(draftKey: string): Promise<void> {
+  if (finish) return finish(draftKey);
+  let target = draftKey;
   // Until the microphone is open.
   finish = () => {};
   try {
@@ -41,7 +41,7 @@ export async function dictate(place: string): Promise<void> {
     dictation.state = 'transcribing';
     const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
     if (text === '') notify(texts.chat.noSpeech);
-    else dictation.waiting = [...dictation.waiting, { place: target, text }];
+    else dictation.waiting = [...dictation.waiting, { draftKey: target, text }];
   } catch (thrown) {
     notifyFailure(thrown);
   } finally {
@@ -51,8 +51,8 @@ export async function dictate(place: string): Promise<void> {
 }
 
 /** The texts for this field, which takes them. */
-export function takeDictated(place: string): readonly string[] {
-  const taken = dictation.waiting.filter((one) => one.place === place);
-  if (taken.length > 0) dictation.waiting = dictation.waiting.filter((one) => one.place !== place);
+export function takeDictated(draftKey: string): readonly string[] {
+  const taken = dictation.waiting.filter((one) => one.draftKey === draftKey);
+  if (taken.length > 0) dictation.waiting = dictation.waiting.filter((one) => one.draftKey !== draftKey);
   return taken.map(({ text }) => text);
 }
