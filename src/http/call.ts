@@ -103,8 +103,8 @@ export interface AccessRule {
 
 export interface EndpointInfo extends AccessRule {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `rest`: every unknown path below this one, for the 404 of a dialect. */
-  readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
+  /** `folder`: each file directly in it, below any prefix. `rest`: every unknown path below this one, for the 404 of a dialect. */
+  readonly match: 'exact' | 'ending' | 'folder' | 'prefix' | 'rest';
   readonly path: string;
   /** Counts against `--ratelimit`. */
   readonly rateLimited: boolean;

@@ -14,6 +14,7 @@ const routes = router([
   route('GET', 'prefix', '/assets/'),
   route('GET', 'prefix', '/assets/pictures/'),
   route('GET', 'ending', '/manifest.json'),
+  route('GET', 'folder', '/built'),
   route('DELETE', 'prefix', '/v1/files/'),
   route('GET', 'rest', '/v1/'),
   route('POST', 'rest', '/v1/'),
@@ -40,10 +41,17 @@ describe('router', () => {
     ['http://localhost:5001/prompt', 'exact /prompt'],
   ])('POST %s matches %s', (target, path) => expect(found('POST', target)).toBe(path));
 
-  test.each(['/x/prompt', '/regenerate', '/', '', '/assets/app.js', '/GENERATE', '/%67enerate', '/lcppprompt'])(
-    'POST %s is unknown',
-    (target) => expect(found('POST', target)).toBeUndefined(),
-  );
+  test.each([
+    '/built/a.js',
+    '/x/prompt',
+    '/regenerate',
+    '/',
+    '',
+    '/assets/app.js',
+    '/GENERATE',
+    '/%67enerate',
+    '/lcppprompt',
+  ])('POST %s is unknown', (target) => expect(found('POST', target)).toBeUndefined());
 
   test.each([
     ['/', 'exact /'],
@@ -58,6 +66,9 @@ describe('router', () => {
     ['/assets/pictures/b.png', 'prefix /assets/pictures/'],
     ['/assets/manifest.json', 'ending /manifest.json'],
     ['/somewhere/manifest.json', 'ending /manifest.json'],
+    ['/built/a.js', 'folder /built'],
+    ['/behind/a/proxy/built/a.js', 'folder /built'],
+    ['/built/manifest.json', 'ending /manifest.json'],
   ])('GET %s matches %s', (target, path) => expect(found('GET', target)).toBe(path));
 
   test.each([

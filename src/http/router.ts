@@ -2,7 +2,7 @@ import type { Endpoint } from './call.ts';
 
 /**
  * Paths match by their ending, because apps put the server behind prefixes (`/koboldcpp/api/v1/generate`). Precedence: exact,
- * longest ending, longest prefix, then `rest`, unless the path exists for other methods.
+ * longest ending, the folder of a file, longest prefix, then `rest`, unless the path exists for other methods.
  */
 export type Route = Pick<Endpoint, 'method' | 'match' | 'path' | 'header'>;
 type Method = Route['method'];
@@ -33,9 +33,14 @@ export function router<Found extends Route>(routes: readonly Found[]): Router<Fo
 }
 
 function pathRouter<Found extends Route>(routes: readonly Found[]): Router<Found> {
-  const tables = new Map<string, Table<Found>>(
-    methods.map((method) => [method, { exact: new Map(), ending: new Map(), prefix: new Map(), rest: new Map() }]),
-  );
+  const empty = (): Table<Found> => ({
+    exact: new Map(),
+    ending: new Map(),
+    folder: new Map(),
+    prefix: new Map(),
+    rest: new Map(),
+  });
+  const tables = new Map<string, Table<Found>>(methods.map((method) => [method, empty()]));
   for (const route of routes) enter(tables.get(route.method)?.[route.match], route);
   const known = new Map([...tables].map(([method, table]) => [method, finder(table)]));
   const rest = new Map([...tables].map(([method, table]) => [method, below(table.rest)]));
@@ -68,10 +73,12 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(query === -1 ? '' : target.slice(query + 1));
 }
 
-function finder<Found>({ exact, ending, prefix }: Table<Found>): (path: string) => Found | undefined {
-  const deepest = Math.max(0, ...[...ending.keys()].map((path) => path.split('/').length - 1));
+function finder<Found>({ exact, ending, folder, prefix }: Table<Found>): (path: string) => Found | undefined {
+  const longestEnding = longest(ending);
+  const longestFolder = longest(folder);
   const longestPrefix = below(prefix);
-  return (path) => exact.get(path) ?? longestEnding(ending, deepest, path) ?? longestPrefix(path);
+  const folderOf = (path: string) => longestFolder(path.slice(0, path.lastIndexOf('/')));
+  return (path) => exact.get(path) ?? longestEnding(path) ?? folderOf(path) ?? longestPrefix(path);
 }
 
 function below<Found>(beginnings: ReadonlyMap<string, Found>): (path: string) => Found | undefined {
@@ -79,16 +86,19 @@ function below<Found>(beginnings: ReadonlyMap<string, Found>): (path: string) =>
   return (path) => longestFirst.find(([start]) => path.startsWith(start))?.[1];
 }
 
-/** `/c`, then `/b/c`, up to the depth of the longest known ending. */
-function longestEnding<Found>(ending: Map<string, Found>, deepest: number, path: string): Found | undefined {
-  let found: Found | undefined;
-  let slash = path.length;
-  for (let depth = 0; depth < deepest && slash > 0; depth++) {
-    slash = path.lastIndexOf('/', slash - 1);
-    if (slash === -1) break;
-    found = ending.get(path.slice(slash)) ?? found;
-  }
-  return found;
+/** The longest ending of a path that is known: tries `/c`, then `/b/c`, up to the depth of the longest one. */
+function longest<Found>(endings: ReadonlyMap<string, Found>): (path: string) => Found | undefined {
+  const deepest = Math.max(0, ...[...endings.keys()].map((path) => path.split('/').length - 1));
+  return (path) => {
+    let match: Found | undefined;
+    let slash = path.length;
+    for (let depth = 0; depth < deepest && slash > 0; depth++) {
+      slash = path.lastIndexOf('/', slash - 1);
+      if (slash === -1) break;
+      match = endings.get(path.slice(slash)) ?? match;
+    }
+    return match;
+  };
 }
 
 /** Throws for an endpoint that could never be reached, which prevents the start. */

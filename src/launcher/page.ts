@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type Dialect, type Endpoint, json, type Reply } from '../http/call.ts';
 import { isSameSecret } from '../http/guard.ts';
 import { messagePage } from '../http/pages.ts';
-import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
+import { builtPages, webFiles, webPage } from '../protocols/pages/web-client.ts';
 
 export const launcherDialect: Dialect = {
   name: 'launcher',
@@ -24,8 +24,8 @@ export function pageEndpoints(session: Session, showAddress: () => void, web = b
   });
   return [
     open('exact', '/', 'The launcher.', (call) => launcherPage(call, session, showAddress, web)),
-    ...webFiles(web).map((name) =>
-      open('ending', `/${name}`, 'A file of the page.', async (call) => (await webFile(web, name, call)) ?? notBuilt),
+    ...webFiles(web).map(({ match, path, file }) =>
+      open(match, path, 'A file of the page.', async (call) => (await file(call)) ?? notBuilt),
     ),
   ];
 }

@@ -26,10 +26,6 @@ export interface PagesOptions {
 }
 
 export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesOptions): PlainEndpoint[] {
-  const file =
-    (name: string) =>
-    async (call: Call): Promise<Reply> =>
-      (await webFile(web, name, call)) ?? notFound(call);
   const apiTitle = `Endpoints of ${product.name}`;
   const list = (call: Call): Reply => pageReply(apiTitle, apiListBody(apiTitle, endpoints(), wantsEmulations(call)));
   const api = async (call: Call): Promise<Reply> => {
@@ -46,7 +42,12 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     page('/lcpp', 'The web client, opened at its chat.', client),
     page('/join', 'Where invitations lead: /join#TOKEN.', built('join.html')),
     page('/sdui', 'Redirects to the page for drawing, which KoboldCpp has here.', () => redirect('/#/draw')),
-    page('/favicon.ico', 'The icon.', file('icon-192.png'), below),
+    page(
+      '/favicon.ico',
+      'The icon.',
+      async (call) => (await webFile(web, 'icon-192.png', call)) ?? notFound(call),
+      below,
+    ),
     page('/api', 'The page of the API: every endpoint, to be read and tried.', api),
     page(
       '/inspector',
@@ -71,7 +72,9 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
     page('/api', 'Redirects to /api.', () => redirect('/api'), below),
     page('/api/v1', 'Redirects to /api.', () => redirect('/api'), below),
     page('/app.css', 'The style sheet of the plain pages.', () => stylesheet, below),
-    ...webFiles(web).map((name) => page(`/${name}`, 'A file of the web client.', file(name), below)),
+    ...webFiles(web).map(({ match, path, file }) =>
+      page(path, 'A file of the web client.', async (call) => (await file(call)) ?? notFound(call), { match }),
+    ),
   ];
 }
 
@@ -127,6 +130,7 @@ const baseAddressNote = pageReply(
 const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
   exact: (path) => path,
   ending: (path) => `…${path}`,
+  folder: (path) => `…${path}/…`,
   prefix: (path) => `${path}…`,
   rest: (path) => `${path}…`,
 };

@@ -46,12 +46,25 @@ export async function webPage(folder: string, name: string, { headers }: Call): 
   return reply && { ...reply, headers: { ...reply.headers, ...clientHeaders } };
 }
 
-/** Paths of all other files of the client. Names of those in `assets` contain a hash of their content. */
-export function webFiles(folder: string): string[] {
-  const names = attempt(() => readdirSync(folder, { recursive: true, encoding: 'utf8' }), []);
-  return names
-    .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => /\.\w+$/.test(name) && (name === sandboxPage || !/\.(html|gz|br)$/.test(name)));
+/** All other files of the client, below any prefix. Names of those in `assets` contain a hash of their content. */
+export function webFiles(folder: string) {
+  const names = attempt(() => readdirSync(folder), []).filter(isSent);
+  const assets = async (call: Call) => {
+    const name = call.path.slice(call.path.lastIndexOf('/') + 1);
+    return isSent(name) ? webFile(folder, `assets/${name}`, call) : undefined;
+  };
+  return [
+    ...names.map((name) => ({
+      match: 'ending' as const,
+      path: `/${name}`,
+      file: (call: Call) => webFile(folder, name, call),
+    })),
+    { match: 'folder' as const, path: '/assets', file: assets },
+  ];
+}
+
+function isSent(name: string): boolean {
+  return /\.\w+$/.test(name) && (name === sandboxPage || !/\.(html|gz|br)$/.test(name));
 }
 
 export async function webFile(folder: string, name: string, { headers }: Call): Promise<Reply | undefined> {
