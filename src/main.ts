@@ -6,18 +6,18 @@ import { type Loaded, loadSettings } from './config/load.ts';
 import { configPath } from './config/paths.ts';
 import { ownFolder } from './core/data-folder.ts';
 import { product } from './core/product.ts';
-import { type FirstPage, firstPage, inContainer, ownStreams } from './launcher/wanted.ts';
+import { type FirstPage, firstPage, inContainer, ownStreams } from './launcher/first-page.ts';
 import { welcome } from './observe/banner.ts';
 import { streamOutput, Terminal } from './observe/terminal.ts';
 import type { CommandName } from './server/commands.ts';
-import { ReachedOutput } from './server/reached-output.ts';
+import { ResultOutput } from './server/result-output.ts';
+import { launcherVariable, ShutdownSignals } from './server/shutdown-signals.ts';
 import { StartError } from './server/start-error.ts';
-import { launcherVariable, Stops } from './server/stops.ts';
 
 // A console that cannot be written to must not end the program; modes whose output is the result check for errors themselves.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-const stops = new Stops(process, (code) => process.exit(code));
+const signals = new ShutdownSignals(process, (code) => process.exit(code));
 // Child processes must not inherit it.
 delete process.env[launcherVariable];
 
@@ -53,11 +53,11 @@ async function main(args: readonly string[]): Promise<void> {
   const [command = '', ...rest] = args;
   const runs = command === 'run';
   const name = commandNames.find((one) => one === command);
-  const output = new ReachedOutput(process.stdout);
+  const output = new ResultOutput(process.stdout);
   if (name) {
     const { runCommand } = await import('./server/commands.ts');
-    const code = await runCommand(name, { args: rest, stops, output });
-    process.exitCode = code || (await output.settled(console.error));
+    const code = await runCommand(name, { args: rest, signals, output });
+    process.exitCode = code || (await output.finish(console.error));
     return;
   }
   const loaded = loadSettings({
@@ -80,11 +80,11 @@ async function main(args: readonly string[]): Promise<void> {
   if (informs(loaded.settings)) {
     const { inform } = await import('./server/info-modes.ts');
     await inform(loaded.settings, product);
-    process.exitCode = await output.settled(console.error);
+    process.exitCode = await output.finish(console.error);
     return;
   }
   const { runModel } = await import('./server/model-modes.ts');
-  await runModel(loaded, { product, stops, output, opensPage: opens === 'web client', answers: runs });
+  await runModel(loaded, { product, signals, output, opensPage: opens === 'web client', answers: runs });
 }
 
 /** What opens in the browser. */
@@ -95,7 +95,7 @@ function pageOf(args: readonly string[], loaded: Loaded, runs: boolean): FirstPa
   return firstPage({
     showgui,
     skiplauncher,
-    given: !runs && (args.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0)),
+    isConfigured: !runs && (args.length > 0 || (loaded.type !== 'refused' && loaded.given.size > 0)),
     environment,
     platform,
     streams: ownStreams(environment),
@@ -120,7 +120,7 @@ async function launcher(loaded: Loaded): Promise<void> {
   terminal.line(welcome(product.version));
   const { launcher: open } = await import('./server/launcher.ts');
   const exit = (code: number): void => process.exit(code);
-  await open({ product, settings, notes: [...problems, ...loaded.notes], terminal, stops, exit });
+  await open({ product, settings, notes: [...problems, ...loaded.notes], terminal, signals, exit });
 }
 
 /** Modes that only print or write something and load no model. */

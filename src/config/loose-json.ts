@@ -41,12 +41,12 @@ function parseTokens(text: string): JsonObject | undefined {
   return tryParseJson(tokens.filter(isNeeded).join(' ')) as JsonObject | undefined;
 }
 
-const words = new Map(Object.entries({ True: 'true', False: 'false', None: 'null' }));
+const literals = new Map(Object.entries({ True: 'true', False: 'false', None: 'null' }));
 
 function wordToken(word: string, isKey: boolean): string {
   if (isKey) return JSON.stringify(word);
   const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(word);
-  return isNumber ? String(Number(word)) : (words.get(word) ?? word);
+  return isNumber ? String(Number(word)) : (literals.get(word) ?? word);
 }
 
 const escapes = new Map(Object.entries({ n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }));

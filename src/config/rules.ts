@@ -107,9 +107,9 @@ const conflicts: readonly { readonly flags: readonly FlagKey[]; readonly sentenc
 ];
 
 /** Makes the settings consistent. Idempotent. */
-export function applyRules(wanted: Settings, explicit: ReadonlySet<FlagKey> = new Set()) {
+export function applyRules(initial: Settings, explicit: ReadonlySet<FlagKey> = new Set()) {
   const notes: string[] = [];
-  let settings = wanted;
+  let settings = initial;
   for (const { because, when, changes: changesOf } of consequences) {
     if (!when(settings, explicit)) continue;
     const changes = changesOf(settings);

@@ -1,5 +1,5 @@
 import { isObject, tryParseJson } from '../core/json.ts';
-import { shownValue } from './shown-value.ts';
+import { preview } from './preview.ts';
 
 /** A part of a neutral request that another dialect has no words for. */
 interface Difference {
@@ -43,5 +43,5 @@ function isSameInEffect(one: unknown, other: unknown, field: string): boolean {
 }
 
 function shown(value: unknown): unknown {
-  return value === undefined ? null : shownValue(value, maxShownLength);
+  return value === undefined ? null : preview(value, maxShownLength);
 }

@@ -10,7 +10,7 @@ const neverFires: StartTimer = () => ({ restart: () => undefined, cancel: () => 
  * The context of a model whose replies are those of a record: a dialect that is called with it encodes them again. Times and ids
  * come from the record, so that the result is always the same. Nothing is generated, queued, stored or unloaded.
  */
-export function playedContext<Context extends DialectContext>(context: Context, record: RequestRecord): Context {
+export function playbackContext<Context extends DialectContext>(context: Context, record: RequestRecord): Context {
   let elapsed = record.times.decoded ?? 0;
   let ids = 0;
   let generations = 0;

@@ -3,8 +3,8 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { ObservedRequest, RequestObserver, ResponseEnd } from '../core/request-observer.ts';
 import type { Clock } from '../core/timers.ts';
-import { bodySecrets, sentSecrets, shownHeaders } from './redact.ts';
-import { shownValue } from './shown-value.ts';
+import { preview } from './preview.ts';
+import { bodySecrets, redactedHeaders, sentSecrets } from './redact.ts';
 
 /** Limits of the record of one request; the record says what was cut. */
 export const limits = {
@@ -31,7 +31,7 @@ export interface RecordedGeneration extends TimedEvents {
   /** As it was given to the engine; undefined if it was too large. */
   readonly request: GenerationRequest | undefined;
   /** The same for display. */
-  readonly shown: unknown;
+  readonly preview: unknown;
 }
 
 /** What a dialect made of a request that text answers. */
@@ -76,7 +76,7 @@ export class RequestRecord implements RequestObserver {
   body: { readonly bytes: number; readonly content: Uint8Array } | undefined;
   /** Undefined before it is decoded, if it was too large, and for engines that are not for text. */
   neutral: NeutralRequest | undefined;
-  shownNeutral: unknown;
+  neutralPreview: unknown;
   /** What was changed in the conversation, in sentences. */
   changes: readonly string[] = [];
   readonly generations: RecordedGeneration[] = [];
@@ -103,7 +103,7 @@ export class RequestRecord implements RequestObserver {
     this.number = clock.number;
     this.startedAt = clock.now();
     this.#startedTick = clock.tick();
-    this.headers = shownHeaders(head.headers);
+    this.headers = redactedHeaders(head.headers);
     this.secrets = sentSecrets(head.headers);
   }
 
@@ -134,7 +134,7 @@ export class RequestRecord implements RequestObserver {
     const { hosted } = request as Partial<ChatRequest>;
     const sent = hosted?.mcp?.flatMap(({ headers = {} }) => Object.values(headers)) ?? [];
     this.secrets = [...this.secrets, ...sentSecrets({ authorization: sent })];
-    this.shownNeutral = shownValue(request, limits.requestCharacters);
+    this.neutralPreview = preview(request, limits.requestCharacters);
     const size = neutralSize(request, this.body?.bytes ?? 0);
     this.#grow(2 * Math.min(size, limits.requestCharacters));
     this.neutral = size <= limits.requestCharacters ? neutralOf(request) : undefined;
@@ -179,7 +179,7 @@ export class RequestRecord implements RequestObserver {
   replied(status: number, headers: Readonly<Record<string, string>>): void {
     this.times.replied = this.#elapsed();
     this.status = status;
-    this.replyHeaders = shownHeaders(headers);
+    this.replyHeaders = redactedHeaders(headers);
   }
 
   wrote(piece: string | Uint8Array): void {
@@ -212,7 +212,7 @@ export class RequestRecord implements RequestObserver {
     const generation: RecordedGeneration = {
       contextSize: undefined,
       request: small ? request : undefined,
-      shown: shownValue(request, limits.requestCharacters),
+      preview: preview(request, limits.requestCharacters),
       events: [],
       times: [],
     };

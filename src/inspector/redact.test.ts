@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { bodySecrets, redacted, redactor, sentSecrets, shownHeaders } from './redact.ts';
+import { bodySecrets, redacted, redactedHeaders, redactor, sentSecrets } from './redact.ts';
 
-describe('shownHeaders', () => {
+describe('redactedHeaders', () => {
   test.each([
     'authorization',
     'Authorization',
@@ -18,12 +18,12 @@ describe('shownHeaders', () => {
     'x-amz-security-token',
     'x-session-id',
   ])('%s: its name is shown, its value is not', (name) => {
-    expect(shownHeaders({ [name]: 'marked' })).toEqual({ [name]: redacted });
+    expect(redactedHeaders({ [name]: 'marked' })).toEqual({ [name]: redacted });
   });
 
   test('other headers are shown, with all of their values', () => {
     const headers = { 'user-agent': 'app/1', accept: ['a', 'b'], host: undefined, 'x-parley-dropped-tokens': '3' };
-    expect(shownHeaders(headers)).toEqual({
+    expect(redactedHeaders(headers)).toEqual({
       'user-agent': 'app/1',
       accept: 'a, b',
       'x-parley-dropped-tokens': '3',
@@ -31,13 +31,13 @@ describe('shownHeaders', () => {
   });
 
   test('CORS headers are shown', () => {
-    expect(shownHeaders({ 'access-control-allow-headers': 'Authorization, apikey' })).toEqual({
+    expect(redactedHeaders({ 'access-control-allow-headers': 'Authorization, apikey' })).toEqual({
       'access-control-allow-headers': 'Authorization, apikey',
     });
   });
 
   test('a key in the address of a page is taken out', () => {
-    expect(shownHeaders({ referer: 'http://h/x?a=1&key=marked#top' })).toEqual({
+    expect(redactedHeaders({ referer: 'http://h/x?a=1&key=marked#top' })).toEqual({
       referer: `http://h/x?a=1&key=${redacted}#top`,
     });
   });

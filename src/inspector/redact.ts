@@ -22,7 +22,7 @@ function withoutUrlSecrets(text: string): string {
   return text.replace(userInUrl, `$1${redacted}@`).replace(keyInUrl, `$1${redacted}`);
 }
 
-export function shownHeaders(headers: Headers): Record<string, string> {
+export function redactedHeaders(headers: Headers): Record<string, string> {
   const shown: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;

@@ -7,7 +7,7 @@ import type { EncodeOptions } from '../protocols/controls/encode-request.ts';
 import type { DialectContext } from '../protocols/dialect.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { differences } from './difference.ts';
-import { playedContext } from './playback.ts';
+import { playbackContext } from './playback.ts';
 import type { NeutralRequest, RequestRecord } from './record.ts';
 import { sentObject } from './view.ts';
 
@@ -37,11 +37,11 @@ export interface ReplayDialect<Context> {
 }
 
 /** How a record can be shown in a dialect, or why it cannot. */
-type Showing = { readonly type: 'own' | 'chat' | 'text' } | { readonly type: 'impossible'; readonly reason: string };
+type ReplayMode = { readonly type: 'own' | 'chat' | 'text' } | { readonly type: 'impossible'; readonly reason: string };
 
-const impossible = (reason: string): Showing => ({ type: 'impossible', reason });
+const impossible = (reason: string): ReplayMode => ({ type: 'impossible', reason });
 
-export function showingOf<Context>(record: RequestRecord, dialect: ReplayDialect<Context>): Showing {
+export function replayMode<Context>(record: RequestRecord, dialect: ReplayDialect<Context>): ReplayMode {
   const { neutral } = record;
   const missing = notReplayable(record);
   if (missing !== undefined || !neutral) return impossible(missing ?? 'Nothing was generated.');
@@ -57,9 +57,10 @@ export function showingOf<Context>(record: RequestRecord, dialect: ReplayDialect
 
 function notReplayable(record: RequestRecord): string | undefined {
   const { neutral, replies, generations } = record;
-  if (record.shownNeutral === undefined) return 'It was refused before it was read, so there is nothing to translate.';
+  if (record.neutralPreview === undefined)
+    return 'It was refused before it was read, so there is nothing to translate.';
   if (!neutral) {
-    const isText = typeof record.shownNeutral === 'object' && generations.length > 0;
+    const isText = typeof record.neutralPreview === 'object' && generations.length > 0;
     return isText ? 'It was too large to be kept whole.' : 'Only chats and texts can be translated.';
   }
   const runs = neutral.kind === 'chat' ? replies : generations;
@@ -78,7 +79,7 @@ function oneGeneration({ generations }: RequestRecord): GenerationRequest | unde
 }
 
 /** A recorded request and its reply in one form of a dialect. */
-interface ShownForm {
+interface ReplayedForm {
   readonly path: string;
   readonly body: unknown;
   readonly status: number;
@@ -93,11 +94,11 @@ export async function replay<Context extends DialectContext>(
   context: Context,
   signal: AbortSignal,
 ) {
-  const showing = showingOf(record, dialect);
+  const showing = replayMode(record, dialect);
   if (showing.type === 'impossible') throw new AppError('not-replayable', { reason: showing.reason });
   const plan = planOf(record, dialect, context, showing.type);
-  const streamed = await shownForm(record, plan.streamed, plan.body(true), context, signal);
-  const whole = await shownForm(record, plan.whole, plan.body(false), context, signal);
+  const streamed = await replayedForm(record, plan.streamed, plan.body(true), context, signal);
+  const whole = await replayedForm(record, plan.whole, plan.body(false), context, signal);
   return {
     as: dialect.name,
     title: dialect.title,
@@ -165,13 +166,13 @@ function extensionsOf(body: WireBody, ownFields: readonly string[] | undefined):
   return names.filter((name) => !ownFields.includes(name));
 }
 
-async function shownForm<Context extends DialectContext>(
+async function replayedForm<Context extends DialectContext>(
   record: RequestRecord,
   endpoint: ModelEndpoint<Context>,
   body: WireBody,
   context: Context,
   signal: AbortSignal,
-): Promise<{ readonly form: ShownForm; readonly decoded: unknown }> {
+): Promise<{ readonly form: ReplayedForm; readonly decoded: unknown }> {
   let decoded: unknown;
   const call: Call = {
     id: record.head.id,
@@ -189,7 +190,7 @@ async function shownForm<Context extends DialectContext>(
       },
     },
   };
-  const reply = await handled(endpoint, call, playedContext(context, record));
+  const reply = await handled(endpoint, call, playbackContext(context, record));
   const { status, headers = {} } = reply;
   const text = await textOf(reply);
   return { form: { path: endpoint.path, body, status, headers, text }, decoded };

@@ -85,9 +85,9 @@ export function inspectorEndpoints<Context extends DialectContext>({
       async (call) => {
         const { record, action } = requested(call);
         if (action !== undefined) throw notFound(call);
-        const [{ showingOf }, { detailOf }] = await Promise.all([import('./replay.ts'), import('./view.ts')]);
+        const [{ replayMode }, { detailOf }] = await Promise.all([import('./replay.ts'), import('./view.ts')]);
         const shows = (await dialects()).map((dialect) => {
-          const showing = showingOf(record, dialect);
+          const showing = replayMode(record, dialect);
           const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
           return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
         });

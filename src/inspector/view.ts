@@ -5,8 +5,8 @@ import { type Handling, sentFields } from '../core/fidelity.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 import type { EndpointShape } from '../protocols/endpoint.ts';
 import { fidelityOf } from '../protocols/fields.ts';
+import { preview } from './preview.ts';
 import { isContent, limits, type RecordedGeneration, type RequestRecord, type TimedEvents } from './record.ts';
-import { shownValue } from './shown-value.ts';
 
 /** A line of the list. */
 export function summaryOf(record: RequestRecord) {
@@ -43,7 +43,7 @@ export function detailOf(record: RequestRecord, endpoints: readonly EndpointShap
   return {
     ...summaryOf(record),
     request: { headers: record.headers, body: bodyOf(record) },
-    neutral: record.shownNeutral ?? null,
+    neutral: record.neutralPreview ?? null,
     warnings: warningsOf(record, endpoints),
     generations: record.generations.filter(({ contextSize }) => contextSize !== undefined).map(generationView),
     replies: (isChat ? record.replies : record.generations).map(timeline),
@@ -152,7 +152,10 @@ interface Warning {
   readonly text: string;
 }
 
-const words: Readonly<Partial<Record<Handling, string>>> = { ignored: 'ignored', approximated: 'approximated' };
+const handlingLabels: Readonly<Partial<Record<Handling, string>>> = {
+  ignored: 'ignored',
+  approximated: 'approximated',
+};
 
 function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]): readonly Warning[] {
   const warnings: Warning[] = [];
@@ -164,7 +167,7 @@ function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]):
   const { method, endpoint } = record.head;
   const { fields } = endpoints.find((one) => one.method === method && one.path === endpoint) ?? {};
   for (const { field, handling, note } of body && fields ? sentFields(body, fidelityOf(fields)) : []) {
-    const word = words[handling];
+    const word = handlingLabels[handling];
     if (word) warnings.push({ source: 'field', text: `${field}: ${word}${note ? `. ${note}` : ''}` });
   }
   for (const text of record.changes) warnings.push({ source: 'prompt', text });
@@ -181,8 +184,8 @@ function warningsOf(record: RequestRecord, endpoints: readonly EndpointShape[]):
   return warnings.filter((one, index) => warnings.findIndex(({ text }) => text === one.text) === index);
 }
 
-function generationView({ shown, contextSize, events, times }: RecordedGeneration) {
-  const { prompt, memory, media, ...settings } = shown as Readonly<Record<string, unknown>>;
+function generationView({ preview, contextSize, events, times }: RecordedGeneration) {
+  const { prompt, memory, media, ...settings } = preview as Readonly<Record<string, unknown>>;
   const start = events.find((event) => event.type === 'start');
   const finish = events.findLast((event) => event.type === 'finish');
   const text = events.flatMap((event) =>
@@ -207,5 +210,5 @@ function generationView({ shown, contextSize, events, times }: RecordedGeneratio
 }
 
 function timeline({ events, times }: TimedEvents) {
-  return events.map((event, index) => ({ at_ms: rounded(times[index]), ...(shownValue(event, 20_000) as object) }));
+  return events.map((event, index) => ({ at_ms: rounded(times[index]), ...(preview(event, 20_000) as object) }));
 }

@@ -3,8 +3,8 @@ import { AppError } from '../core/errors.ts';
 import { Mutex } from '../core/synchronization.ts';
 import type { Clock } from '../core/timers.ts';
 import { fingerprint } from '../store/atomic-file.ts';
+import { networkOf } from './attempt-limit.ts';
 import { hashKey, KeyFile, type KeyRules, keyId, type StoredKey } from './key-file.ts';
-import { networkOf } from './tries.ts';
 
 /** How a key was used since the server was started. */
 interface KeyUse {

@@ -16,12 +16,12 @@ import type {
   SignIn,
 } from '../core/people.ts';
 import type { Clock } from '../core/timers.ts';
+import { AttemptLimit } from './attempt-limit.ts';
 import { freeName } from './free-name.ts';
 import { Invitations } from './invitations.ts';
 import { isKeyName, KeyFile, type KeyRules, keyId, plainName, type StoredKey } from './key-file.ts';
 import type { Keyring } from './keyring.ts';
 import { isOfPassword, type SessionOf, Sessions, type StoredSession } from './sessions.ts';
-import { Tries } from './tries.ts';
 
 interface PeopleOptions extends Clock {
   /** With `--keyfile` only. */
@@ -47,11 +47,11 @@ export interface SignedIn {
 /** People of the key file and holders of the passwords: how they are invited and signed in. */
 export class ServerPeople implements People {
   readonly #options: PeopleOptions;
-  readonly #tries: Tries;
+  readonly #tries: AttemptLimit;
 
   constructor(options: PeopleOptions) {
     this.#options = options;
-    this.#tries = new Tries(options.tick);
+    this.#tries = new AttemptLimit(options.tick);
   }
 
   async invite({ name: wanted, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {

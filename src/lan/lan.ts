@@ -32,8 +32,10 @@ export class Lan implements LanService {
   readonly #store: CertificateStore;
   #authority: string | undefined;
   #pair: TlsPair | undefined;
-  #port = 0;
-  #names: readonly string[] = [];
+  /** Known once the server listens. */
+  port = 0;
+  /** Names that lead here, as far as it is known. */
+  names: readonly string[] = [];
 
   constructor(private readonly options: LanOptions) {
     const { folder, warn, now } = options;
@@ -72,23 +74,13 @@ export class Lan implements LanService {
     return true;
   }
 
-  /** Known once the server listens. */
-  set port(port: number) {
-    this.#port = port;
-  }
-
-  /** Names that lead here, as far as it is known. */
-  set names(names: readonly string[]) {
-    this.#names = names;
-  }
-
   facts(): LanFacts {
     const fingerprint = this.#authority && fingerprintOf(this.#authority);
     const addresses = this.addresses();
     return {
       addresses,
-      names: this.#names,
-      port: this.#port,
+      names: this.names,
+      port: this.port,
       isPublic: this.isPublic,
       ...(fingerprint && { fingerprint }),
       unnamed: this.options.ssl ? [] : addresses.filter((address) => isIP(address) !== 0 && !isPermitted(address, [])),

@@ -3,7 +3,7 @@ import { readConfigFile } from '../config/config-file.ts';
 import { tabNames } from '../config/flag.ts';
 import { defaultSettings, type FlagKey, flagKeys, flagOf, settingsFrom } from '../config/flags.ts';
 import { parseCommandLine } from '../config/parse.ts';
-import { commandLine, configText, launcherForm, launcherTabs, readValues, shownValues } from './form.ts';
+import { commandLine, configText, formValues, launcherForm, launcherTabs, readValues } from './form.ts';
 
 const form = launcherForm();
 const layerOf = (sent: unknown) => {
@@ -56,12 +56,12 @@ describe('multiuser field', () => {
     [10, 10],
     [64, 64],
   ])('%i is shown as %i', (multiuser, shown) => {
-    expect(shownValues({ ...defaultSettings, multiuser }).multiuser).toBe(shown);
+    expect(formValues({ ...defaultSettings, multiuser }).multiuser).toBe(shown);
   });
 
   test('0 in a file becomes 10 when loaded', () => {
     const { values } = readConfigFile('{"multiuser": 0}', { allowOnready: false });
-    expect(shownValues(settingsFrom(values)).multiuser).toBe(10);
+    expect(formValues(settingsFrom(values)).multiuser).toBe(10);
   });
 });
 
@@ -104,7 +104,7 @@ describe('readValues', () => {
   });
 
   test('accepts unchanged shown values', () => {
-    const shown = shownValues(defaultSettings);
+    const shown = formValues(defaultSettings);
     expect([...layerOf(shown)]).toEqual([]);
     expect([...layerOf({ ...shown, port: 5002 })]).toEqual([['port', 5002]]);
   });

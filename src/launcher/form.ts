@@ -72,19 +72,19 @@ function fieldOf(key: FlagKey) {
 const labelOf = (key: FlagKey): string => flagOf(key).label ?? flagName(key);
 
 /** Initial values of the page. 0 and 1 of `--multiuser` are shown as its default, as KoboldCpp does. */
-export function shownValues(settings: Settings): Readonly<Record<string, FlagValue>> {
+export function formValues(settings: Settings): Readonly<Record<string, FlagValue>> {
   const keys = new Set(launcherTabs().flatMap((tab) => tab.keys));
   const values = Object.fromEntries([...keys].map((key) => [key, settings[key] as FlagValue]));
   const { multiuser } = settings;
   return { ...values, multiuser: multiuser < 2 ? defaultSettings.multiuser : multiuser };
 }
 
-type Written =
+type FormReading =
   | { readonly type: 'values'; readonly layer: Layer }
   | { readonly type: 'refused'; readonly problems: readonly string[] };
 
 /** Parses the values from the page. Values equal to the default are left out. */
-export function readValues(sent: unknown): Written {
+export function readValues(sent: unknown): FormReading {
   if (!isObject(sent)) return { type: 'refused', problems: ['The settings must be an object.'] };
   const known = new Set<string>(launcherTabs().flatMap((tab) => tab.keys));
   const layer = new Map<FlagKey, FlagValue>();

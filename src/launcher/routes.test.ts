@@ -20,9 +20,9 @@ import { asAppError } from '../core/errors.ts';
 import type { Call, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import { hubEndpoints } from '../protocols/admin/library.ts';
-import { Launched, type LaunchedChild } from './launched.ts';
 import { pageEndpoints, Session } from './page.ts';
 import { launcherEndpoints, sessionEndpoints } from './routes.ts';
+import { type ServerChild, ServerProcess } from './server-process.ts';
 import { LauncherService } from './service.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-bench-')));
@@ -57,10 +57,10 @@ function world(settings: Partial<Settings> = {}) {
   const session = new Session(() => `random-${++count}`);
   const cookie = session.open(session.token)?.split(';', 1)[0] ?? '';
   const children: { readonly child: Child; readonly words: readonly string[]; readonly config: string }[] = [];
-  const launched = new Launched((words) => {
+  const serverProcess = new ServerProcess((words) => {
     const child = new Child();
     children.push({ child, words, config: readFileSync(words[1] ?? '', 'utf8') });
-    return child as unknown as LaunchedChild;
+    return child as unknown as ServerChild;
   });
   let quits = 0;
   let told = 0;
@@ -68,10 +68,10 @@ function world(settings: Partial<Settings> = {}) {
     product: { name: 'Parley', version: '1' },
     settings: { ...defaultSettings, ...settings },
     notes: ['a note'],
-    launched,
+    serverProcess,
     folders: [home],
     home,
-    places: [{ program: 'Test', folder: home, layout: 'files' }],
+    modelFolders: [{ program: 'Test', folder: home, layout: 'files' }],
     embeddedModel,
     exists: existsSync,
     environment: {},
@@ -120,7 +120,7 @@ function world(settings: Partial<Settings> = {}) {
     const isJson = reply.headers?.['content-type'] === 'application/json';
     return { reply, status: reply.status, json: isJson ? JSON.parse(text) : undefined, text };
   }
-  return { call, session, children, launched, quits: () => quits, told: () => told, endpoints };
+  return { call, session, children, serverProcess, quits: () => quits, told: () => told, endpoints };
 }
 
 test('launcher: searches the hub like the server', async () => {
@@ -309,7 +309,7 @@ describe('launcher: configs', () => {
 
 describe('launcher: start', () => {
   test('starts a server with the values of the page, and removes the temporary file', async () => {
-    const { call, children, launched } = world();
+    const { call, children, serverProcess } = world();
     expect((await call('POST', '/launcher/launch', { values: { port: 5009 } })).status).toBe(200);
     const [{ words, config, child } = { words: [], config: '{}', child: new Child() }] = children;
     expect(words).toEqual(['--config', expect.stringMatching(/launch\.kcpps$/)]);
@@ -318,7 +318,7 @@ describe('launcher: start', () => {
     await call('POST', '/launcher/stop');
     expect(child.sent).toEqual(['stop']);
     child.emit('close', 0);
-    expect(launched.state).toEqual({ type: 'ended', code: 0 });
+    expect(serverProcess.state).toEqual({ type: 'ended', code: 0 });
     await expect.poll(() => existsSync(words[1] ?? '')).toBe(false);
   });
 

@@ -7,8 +7,8 @@ import { read } from '../protocols/access.ts';
 import { bodyOf, endpointRow, type PlainEndpoint } from '../protocols/endpoint.ts';
 import type { FileKind } from './folders.ts';
 import { launcherForm } from './form.ts';
-import type { ConsoleEvent } from './launched.ts';
 import { launcherDialect, type Session } from './page.ts';
+import type { ConsoleEvent } from './server-process.ts';
 import type { LauncherService } from './service.ts';
 
 const keepAliveMs = 15_000;
@@ -40,7 +40,7 @@ export function launcherEndpoints(session: Session, service: LauncherService): E
     ),
     post('launch', 'Start the server.', async ({ values }) => outcome(await service.launch(values))),
     post('stop', 'Stop the server.', async () => {
-      service.launched.stop();
+      service.serverProcess.stop();
       return json({ ok: true });
     }),
     post('quit', 'End the launcher.', async () => {
@@ -75,13 +75,13 @@ const notFound = (problem: string): Reply => json({ problems: [problem] }, 404);
 const fileKindOf = (text: string | null): FileKind => (text === 'model' || text === 'config' ? text : 'any');
 
 /** The console so far, then each event. */
-function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {
+function consoleReply({ signal }: Call, { serverProcess }: LauncherService): Reply {
   let unwatch = (): void => undefined;
   const channel = new Channel<string>(() => unwatch());
   const push = (event: ConsoleEvent): void => channel.push(dataFrame(JSON.stringify(event)));
-  push({ type: 'state', state: launched.state });
-  for (const text of launched.lines) push({ type: 'line', text });
-  unwatch = launched.watch((event) => {
+  push({ type: 'state', state: serverProcess.state });
+  for (const text of serverProcess.lines) push({ type: 'line', text });
+  unwatch = serverProcess.watch((event) => {
     // A new start clears the console.
     if (event.type === 'state' && event.state.type === 'starting') channel.push(dataFrame('{"type":"clear"}'));
     push(event);

@@ -12,21 +12,21 @@ import { layersThatFit, memoryNeed } from '../engines/llama/memory-fit.ts';
 import { defaultMemory, type ModelShape, modelMemory } from '../engines/llama/model-shape.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { allowedPath, type FileKind, listFolder } from './folders.ts';
-import { commandLine, configText, readValues, shownValues } from './form.ts';
-import type { Launched } from './launched.ts';
+import { commandLine, configText, formValues, readValues } from './form.ts';
+import type { ServerProcess } from './server-process.ts';
 
 interface LauncherDeps {
   readonly product: Product;
   readonly settings: Settings;
   readonly notes: readonly string[];
-  readonly launched: Launched;
+  readonly serverProcess: ServerProcess;
   /** In which files may be listed. */
   readonly folders: readonly string[];
   readonly home: string;
   /** Model folders of other programs. */
-  readonly places: readonly Place[];
+  readonly modelFolders: readonly ModelFolder[];
   readonly embeddedModel: string;
   readonly exists: (path: string) => boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -45,23 +45,23 @@ type Problems = { readonly problems: readonly string[] };
 
 /** The actions of the launcher. Problems are sentences for the page. */
 export class LauncherService {
-  readonly launched: Launched;
+  readonly serverProcess: ServerProcess;
 
   constructor(private readonly deps: LauncherDeps) {
-    this.launched = deps.launched;
+    this.serverProcess = deps.serverProcess;
   }
 
   present() {
     const { product, settings, notes, folders, home, exists, embeddedModel, availableBytes } = this.deps;
     return {
       product,
-      ...(settings.config ? withheldPrograms(settings) : { values: shownValues(settings), programs: [] }),
+      ...(settings.config ? withheldPrograms(settings) : { values: formValues(settings), programs: [] }),
       notes,
       places: folders.filter(exists),
       home,
       embeddedModel,
       availableBytes: availableBytes(),
-      state: this.launched.state,
+      state: this.serverProcess.state,
       engines: { kinds: engineKinds, recipes: this.deps.recipes?.() ?? [] },
     };
   }
@@ -77,14 +77,14 @@ export class LauncherService {
   }
 
   async models() {
-    const found = await findModels(this.deps.places);
+    const found = await findModels(this.deps.modelFolders);
     return (await Promise.all(found.map(modelFacts))).filter(({ type }) => type === 'model');
   }
 
   async model(path: string, contextSize = 0, sequences = 1) {
     const known = path === '' || path === this.deps.embeddedModel ? this.deps.embeddedModel : undefined;
     const file =
-      known ?? (await allowedPath(path, [...this.deps.folders, ...this.deps.places.map(({ folder }) => folder)]));
+      known ?? (await allowedPath(path, [...this.deps.folders, ...this.deps.modelFolders.map(({ folder }) => folder)]));
     if (file === undefined) return undefined;
     const facts = await modelFacts({ name: '', path: file, program: '' });
     if (facts.type === 'damaged') return facts;
@@ -141,7 +141,7 @@ export class LauncherService {
   }
 
   async launch(values: unknown): Promise<Problems | object> {
-    if (this.launched.busy) return { problems: ['A server is running already; stop it first.'] };
+    if (this.serverProcess.busy) return { problems: ['A server is running already; stop it first.'] };
     const written = readValues(values);
     if (written.type === 'refused') return written;
     const { problems, notes } = this.#validate(written.layer);
@@ -152,7 +152,7 @@ export class LauncherService {
     await writeFile(file, configText(layer, 'config'), { mode: 0o600 });
     // The command was entered in the form, not read from a file.
     const allow = written.layer.has('onready') ? ['--allow-config-onready'] : [];
-    const started = this.launched.start(['--config', file, ...allow], () => {
+    const started = this.serverProcess.start(['--config', file, ...allow], () => {
       void rm(folder, { recursive: true, force: true });
     });
     return started ? { notes } : { problems: ['A server is running already; stop it first.'] };
@@ -174,7 +174,7 @@ export class LauncherService {
 
 /** The settings of a file without the programs that it would run, which are shown to the person first: the file may come from a stranger. */
 function withheldPrograms(settings: Settings) {
-  return { values: shownValues({ ...settings, engine: null }), programs: settings.engine ?? [] };
+  return { values: formValues({ ...settings, engine: null }), programs: settings.engine ?? [] };
 }
 
 /** The config of a start: a program without a name is called as its config. */

@@ -1,13 +1,8 @@
 import { lstat, readdir, realpath, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { withTargetLock } from './download.ts';
-import type { FoundFile } from './find-models.ts';
+import type { LocalModelFile } from './find-models.ts';
 import { variantsOf } from './variants.ts';
-
-/** Why a model is not deleted, as a sentence for people. */
-class DeletionError extends Error {
-  override readonly name = 'DeletionError';
-}
 
 /** The files that belong to a model, and how many bytes they take. */
 export interface Deletion {
@@ -21,7 +16,7 @@ const repositoryFolder = /^[^/\\]+--[^/\\]+$/;
 
 /**
  * All files of a model of the models folder: its parts, their unfinished downloads, and, in the folder of its repository, what only it needs
- * (projectors, draft models). Rejects with a `DeletionError` for files outside of the folder and for links.
+ * (projectors, draft models). Rejects for files outside of the folder and for links.
  */
 export async function filesOfModel(path: string, folder: string): Promise<Deletion> {
   const file = await ownPath(path, folder);
@@ -49,11 +44,11 @@ export async function filesOfModel(path: string, folder: string): Promise<Deleti
     files.push(join(own, name));
     bytes += facts.size;
   }
-  if (files.length === 0) throw new DeletionError(`There is no file ${path}.`);
+  if (files.length === 0) throw new Error(`There is no file ${path}.`);
   return { files, bytes };
 }
 
-/** Deletes all files of a model. Rejects with a `DeletionError` if they may not or cannot be deleted. */
+/** Deletes all files of a model. Rejects with a sentence for people if they may not or cannot be deleted. */
 export async function deleteModel(path: string, folder: string): Promise<Deletion> {
   const model = await filesOfModel(path, folder);
   const deleteAll = async (): Promise<void> => {
@@ -67,7 +62,7 @@ export async function deleteModel(path: string, folder: string): Promise<Deletio
     const { code, message } = error as NodeJS.ErrnoException;
     const inUse = ['EBUSY', 'EPERM', 'EACCES'].includes(code ?? '');
     const advice = inUse ? '. If it is loaded, unload it first; otherwise check the rights of the file' : '';
-    throw new DeletionError(`${path} could not be deleted: ${message}${advice}.`);
+    throw new Error(`${path} could not be deleted: ${message}${advice}.`);
   }
   const own = dirname(model.files[0] ?? '');
   // Fails for folders that are not empty.
@@ -76,7 +71,7 @@ export async function deleteModel(path: string, folder: string): Promise<Deletio
 }
 
 /** How a model of another program is deleted. */
-export function otherOwner({ name, path, program }: FoundFile): string {
+export function otherOwner({ name, path, program }: LocalModelFile): string {
   const ways: Readonly<Record<string, string>> = {
     Ollama: `with: ollama rm ${name}`,
     'Hugging Face': `with: hf cache rm model/${name.split('/').slice(0, 2).join('/')}`,
@@ -89,15 +84,13 @@ export function otherOwner({ name, path, program }: FoundFile): string {
 
 /** The real path of a file of the folder, which may be unfinished. Links are not followed, because they may lead to files of other programs. */
 async function ownPath(path: string, folder: string): Promise<string> {
-  if (!/\.gguf$/i.test(path)) throw new DeletionError(`${path} is not a model file (.gguf).`);
+  if (!/\.gguf$/i.test(path)) throw new Error(`${path} is not a model file (.gguf).`);
   if ((await lstat(path).catch(() => undefined))?.isSymbolicLink())
-    throw new DeletionError(
-      `${path} is a link to ${await realpath(path).catch(() => 'a missing file')}. Delete it there.`,
-    );
+    throw new Error(`${path} is a link to ${await realpath(path).catch(() => 'a missing file')}. Delete it there.`);
   const [parent, root] = await Promise.all([dirname(path), folder].map((one) => realpath(one).catch(() => undefined)));
-  if (parent === undefined) throw new DeletionError(`There is no file ${path}.`);
+  if (parent === undefined) throw new Error(`There is no file ${path}.`);
   const isInside = root !== undefined && (parent === root || parent.startsWith(root.endsWith(sep) ? root : root + sep));
-  if (!isInside) throw new DeletionError(`${path} is not in the models folder ${folder}, so it is not deleted.`);
+  if (!isInside) throw new Error(`${path} is not in the models folder ${folder}, so it is not deleted.`);
   return join(parent, basename(path));
 }
 

@@ -6,11 +6,11 @@ import type { LayerProgress } from '../core/models-view.ts';
 import { fileHash } from './file-hash.ts';
 import { deletePart, readMark, sizeOf, writeMark } from './part-file.ts';
 import { fetchChunks, plannedChunks, type RangeDeps } from './ranges.ts';
-import { ask, DownloadError, type Outcome, persistently, receive } from './transfer.ts';
+import { DownloadError, type Outcome, receive, requestRange, withRetries } from './transfer.ts';
 
 export { DownloadError, sizeOf };
 
-interface Wanted {
+interface DownloadTarget {
   readonly url: string;
   /** The final path; until then the content is in `target.part`. */
   readonly target: string;
@@ -33,7 +33,7 @@ export interface DownloadDeps extends RangeDeps {
  * Downloads a file, which no other download may write at the same time. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
  * name only when it is complete and its hash is right; with a wrong hash it is deleted. A large file whose hash and size are known comes over several connections.
  */
-export async function download(wanted: Wanted, deps: DownloadDeps): Promise<void> {
+export async function download(wanted: DownloadTarget, deps: DownloadDeps): Promise<void> {
   await mkdir(dirname(wanted.target), { recursive: true });
   await withTargetLock(wanted.target, () => downloadAlone(wanted, deps));
 }
@@ -47,13 +47,13 @@ export function withTargetLock<Result>(target: string, work: () => Promise<Resul
   return withFileLock(target, work, { refuse });
 }
 
-async function downloadAlone(wanted: Wanted, deps: DownloadDeps): Promise<void> {
+async function downloadAlone(wanted: DownloadTarget, deps: DownloadDeps): Promise<void> {
   const { target } = wanted;
   if (wanted.mustBeNew) mustNotExist(target);
   await deps.begins?.(target);
   const part = `${target}.part`;
   if (!(await inChunks(wanted, part, deps)))
-    await persistently(
+    await withRetries(
       () => fetchRest(wanted, part, deps),
       () => sizeOf(part),
       deps,
@@ -68,7 +68,7 @@ export function mustNotExist(target: string): void {
 }
 
 /** False if it has to come over one connection. */
-async function inChunks(wanted: Wanted, part: string, deps: DownloadDeps): Promise<boolean> {
+async function inChunks(wanted: DownloadTarget, part: string, deps: DownloadDeps): Promise<boolean> {
   const { url, headers, bytes, expected } = wanted;
   if (!expected || bytes === undefined) return false;
   const file = { url, headers, part, bytes, hash: expected.digest.toString('hex') };
@@ -81,7 +81,7 @@ async function inChunks(wanted: Wanted, part: string, deps: DownloadDeps): Promi
 }
 
 /** Over one connection, from the end of the part on. */
-async function fetchRest(wanted: Wanted, part: string, deps: DownloadDeps): Promise<Outcome> {
+async function fetchRest(wanted: DownloadTarget, part: string, deps: DownloadDeps): Promise<Outcome> {
   const { url, headers, expected, bytes } = wanted;
   const hash = expected?.digest.toString('hex');
   const mark = await readMark(part);
@@ -89,7 +89,7 @@ async function fetchRest(wanted: Wanted, part: string, deps: DownloadDeps): Prom
   // Without an ETag the version is unknown, so the download starts over. Where the hash is known, the storage may have changed its ETag.
   const isSame: Record<string, string> = mark?.version === hash ? {} : { 'if-range': mark?.version ?? '' };
   const resume: Record<string, string> = have === 0 ? {} : { range: `bytes=${have}-`, ...isSame };
-  const response = await ask(url, { ...headers, ...resume }, deps);
+  const response = await requestRange(url, { ...headers, ...resume }, deps);
   if (!(response instanceof Response)) return response;
   if (response.status === 416) {
     await response.body?.cancel();
@@ -118,7 +118,11 @@ async function fetchRest(wanted: Wanted, part: string, deps: DownloadDeps): Prom
   }
 }
 
-async function check({ expected, target }: Wanted, part: string, signal: AbortSignal | undefined): Promise<void> {
+async function check(
+  { expected, target }: DownloadTarget,
+  part: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (!expected) return;
   const digest = await fileHash(part, expected.algorithm, undefined, signal);
   if (digest.equals(expected.digest)) return;

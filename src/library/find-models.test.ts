@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findModels, modelName, weightsOf } from './find-models.ts';
-import { meantModel } from './model-facts.ts';
-import { knownPlaces, type Layout, type Place } from './places.ts';
+import { modelsNamed } from './model-facts.ts';
+import { knownModelFolders, type Layout, type ModelFolder } from './model-folders.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-library-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -18,8 +18,12 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   }
   return folder;
 }
-const place = (folder: string, layout: Layout = 'files', program = 'Somebody'): Place => ({ program, folder, layout });
-const names = async (...places: Place[]) => (await findModels(places)).map(({ name }) => name);
+const place = (folder: string, layout: Layout = 'files', program = 'Somebody'): ModelFolder => ({
+  program,
+  folder,
+  layout,
+});
+const names = async (...modelFolders: ModelFolder[]) => (await findModels(modelFolders)).map(({ name }) => name);
 const digest = 'ab'.repeat(32);
 const manifest = (hash: string) =>
   JSON.stringify({
@@ -162,21 +166,21 @@ test('findModels: the cache of llama.cpp has the layout of the hub or plain file
   ]);
 });
 
-describe('knownPlaces', () => {
+describe('knownModelFolders', () => {
   const linux = { home: '/home/p', platform: 'linux', environment: {} };
 
   test('our folder is first and configurable', () => {
-    expect(knownPlaces(linux)[0]).toEqual({
+    expect(knownModelFolders(linux)[0]).toEqual({
       program: 'Parley',
       folder: '/home/p/.local/share/parley/models',
       layout: 'files',
     });
-    expect(knownPlaces({ ...linux, environment: { PARLEY_HOME: '/data' } })[0]?.folder).toBe('/data/models');
+    expect(knownModelFolders({ ...linux, environment: { PARLEY_HOME: '/data' } })[0]?.folder).toBe('/data/models');
   });
 
   test('respects the environment variables of other programs', () => {
     const environment = { OLLAMA_MODELS: '/o', HF_HOME: '/hf', LLAMA_CACHE: '/l' };
-    const folders = knownPlaces({ ...linux, environment }).map(({ folder }) => folder);
+    const folders = knownModelFolders({ ...linux, environment }).map(({ folder }) => folder);
     expect(folders).toEqual(expect.arrayContaining(['/o', join('/hf', 'hub'), '/l']));
     expect(folders).not.toContain('/usr/share/ollama/.ollama/models');
   });
@@ -188,7 +192,7 @@ describe('knownPlaces', () => {
       [join('/home/p/.local/share', 'jan.ai.app', 'settings.json')]: '{"data_folder":"/disk/jan"}',
     };
     const foldersOf = (environment: Record<string, string>) =>
-      knownPlaces({ ...linux, environment }, (path) => texts[path]).map(({ folder }) => folder);
+      knownModelFolders({ ...linux, environment }, (path) => texts[path]).map(({ folder }) => folder);
     const folders = foldersOf({ HUGGINGFACE_HUB_CACHE: '/hub' });
     expect(folders).toEqual(
       expect.arrayContaining(['/hub', '/disk/lm-models', join('/disk/jan', 'llamacpp', 'models')]),
@@ -197,7 +201,7 @@ describe('knownPlaces', () => {
   });
 
   test.each(['', 'no JSON', '[]', '{"downloadsFolder":7}'])('settings that cannot be read are ignored: %j', (text) => {
-    const folders = knownPlaces(linux, (path) => (path.endsWith('settings.json') ? text : undefined)).map(
+    const folders = knownModelFolders(linux, (path) => (path.endsWith('settings.json') ? text : undefined)).map(
       ({ folder }) => folder,
     );
     expect(folders).toContain(join('/home/p', '.lmstudio', 'models'));
@@ -205,18 +209,20 @@ describe('knownPlaces', () => {
 
   test('on Windows the cache of llama.cpp is in the local folder for programs', () => {
     const windows = { home: 'C:\\p', platform: 'win32', environment: { LOCALAPPDATA: '/local' } };
-    expect(knownPlaces(windows, () => undefined).map(({ folder }) => folder)).toContain(join('/local', 'llama.cpp'));
+    expect(knownModelFolders(windows, () => undefined).map(({ folder }) => folder)).toContain(
+      join('/local', 'llama.cpp'),
+    );
   });
 
   test('includes the folders of other programs', () => {
-    const programs = new Set(knownPlaces(linux).map(({ program }) => program));
+    const programs = new Set(knownModelFolders(linux).map(({ program }) => program));
     expect([...programs]).toEqual(
       expect.arrayContaining(['Parley', 'LM Studio', 'Ollama', 'Hugging Face', 'llama.cpp', 'Jan', 'KoboldCpp']),
     );
   });
 });
 
-describe('meantModel', () => {
+describe('modelsNamed', () => {
   const files = ['owner/some/model-q4', 'llama3.2:1b', 'tiny', 'other/tiny'].map((name) => ({
     name,
     path: name,
@@ -229,6 +235,6 @@ describe('meantModel', () => {
     ['llama3.2', ['llama3.2:1b']],
     ['nothing', []],
   ])('%s is %j', (asked, expected) => {
-    expect(meantModel(files, asked).map(({ name }) => name)).toEqual(expected);
+    expect(modelsNamed(files, asked).map(({ name }) => name)).toEqual(expected);
   });
 });

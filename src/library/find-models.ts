@@ -1,17 +1,17 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isObject, tryParseJson } from '../core/json.ts';
+import type { ModelFolder } from './model-folders.ts';
 import { ollamaFileName, shortOllamaName } from './ollama/name.ts';
-import type { Place } from './places.ts';
 import { isCompanion } from './variants.ts';
 
 /** Later parts of a split model, which is listed by its first part. */
 const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
 
 /** All model files in these folders, each once, under the name of the first folder that has it. */
-export async function findModels(places: readonly Place[]): Promise<readonly FoundFile[]> {
-  const files = (await Promise.all(places.map(filesOf))).flat();
-  const known = new Map<string, FoundFile>();
+export async function findModels(modelFolders: readonly ModelFolder[]): Promise<readonly LocalModelFile[]> {
+  const files = (await Promise.all(modelFolders.map(filesOf))).flat();
+  const known = new Map<string, LocalModelFile>();
   for (const file of files) {
     if (laterPart.test(file.path) || isCompanion(basename(file.path))) continue;
     const path = await wholeFile(file.path);
@@ -20,7 +20,7 @@ export async function findModels(places: readonly Place[]): Promise<readonly Fou
   return [...known.values()];
 }
 
-async function filesOf({ program, folder, layout }: Place): Promise<readonly FoundFile[]> {
+async function filesOf({ program, folder, layout }: ModelFolder): Promise<readonly LocalModelFile[]> {
   if (layout === 'ollama') return ollamaFiles(folder);
   if (layout === 'hugging-face') return hubFiles(folder, program);
   const named = layout === 'jan' ? await janFiles(folder) : [];
@@ -36,8 +36,8 @@ async function filesOf({ program, folder, layout }: Place): Promise<readonly Fou
 }
 
 /** All model files of Jan have the same name, so that the folder with their `model.yml` is the name. It may name a file in another folder. */
-async function janFiles(folder: string): Promise<readonly FoundFile[]> {
-  const files: FoundFile[] = [];
+async function janFiles(folder: string): Promise<readonly LocalModelFile[]> {
+  const files: LocalModelFile[] = [];
   for (const yml of await filesBelow(folder, /^model\.yml$/i)) {
     const text = await readFile(yml, 'utf8').catch(() => '');
     const named = /^model_path:\s*(["']?)(.+?)\1\s*$/m.exec(text)?.[2];
@@ -51,7 +51,7 @@ async function janFiles(folder: string): Promise<readonly FoundFile[]> {
 }
 
 /** `owner--name/file` of this program, `owner/name/file` of others. */
-function folderRepository(folder: string, path: string): FoundFile['repository'] {
+function folderRepository(folder: string, path: string): LocalModelFile['repository'] {
   const [first = '', second = '', third] = path.split(sep);
   const id = downloadedId(first);
   if (id !== undefined) return { id, folder: join(folder, first) };
@@ -76,8 +76,8 @@ async function wholeFile(path: string): Promise<string | undefined> {
 }
 
 /** The cache of the Hugging Face hub: `models--owner--name/snapshots/revision/file.gguf`, each a link to its content. */
-async function hubFiles(folder: string, program: string): Promise<readonly FoundFile[]> {
-  const files: FoundFile[] = [];
+async function hubFiles(folder: string, program: string): Promise<readonly LocalModelFile[]> {
+  const files: LocalModelFile[] = [];
   for (const path of await filesBelow(folder, /\.gguf$/i)) {
     const repository = cachedRepository(folder, relative(folder, path));
     const content = await realpath(path).catch(() => undefined);
@@ -90,7 +90,7 @@ async function hubFiles(folder: string, program: string): Promise<readonly Found
   return files;
 }
 
-function cachedRepository(root: string, path: string): FoundFile['repository'] {
+function cachedRepository(root: string, path: string): LocalModelFile['repository'] {
   const [folder = '', kind = '', revision = ''] = path.split(sep);
   const match = /^models--(?<owner>.+?)--(?<name>.+)$/.exec(folder)?.groups;
   if (!match || kind !== 'snapshots') return undefined;
@@ -100,9 +100,9 @@ function cachedRepository(root: string, path: string): FoundFile['repository'] {
 const modelLayer = 'application/vnd.ollama.image.model';
 
 /** Ollama names weights by their hash. The path of a manifest is the name of a model; its content names the weights. */
-async function ollamaFiles(folder: string): Promise<readonly FoundFile[]> {
+async function ollamaFiles(folder: string): Promise<readonly LocalModelFile[]> {
   const manifests = join(folder, 'manifests');
-  const files: FoundFile[] = [];
+  const files: LocalModelFile[] = [];
   for (const path of await filesBelow(manifests, /./)) {
     const sha256 = weightsOf(await readFile(path, 'utf8').catch(() => ''));
     if (sha256 === undefined) continue;
@@ -149,7 +149,7 @@ export async function filesBelow(folder: string, ending: RegExp): Promise<readon
 }
 
 /** A model file on this machine. Its header has not been read. */
-export interface FoundFile {
+export interface LocalModelFile {
   /** As its program calls it, without extension. */
   readonly name: string;
   readonly path: string;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { filesBelow, findModels } from './find-models.ts';
-import type { Place } from './places.ts';
+import type { ModelFolder } from './model-folders.ts';
 import type { PulledModel } from './pull-model.ts';
 import type { Source } from './source.ts';
 import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
@@ -9,11 +9,11 @@ import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
 /** A model of the hub that is on this machine already, whichever program downloaded it. */
 export async function localModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
-  places: readonly Place[],
+  modelFolders: readonly ModelFolder[],
 ): Promise<PulledModel | undefined> {
   // The revision of a folder is not known.
   if (revision !== 'main') return undefined;
-  const folders = (await findModels(places)).flatMap(({ repository }) =>
+  const folders = (await findModels(modelFolders)).flatMap(({ repository }) =>
     repository?.id.toLowerCase() === id.toLowerCase() ? [repository.folder] : [],
   );
   // Downloads put a file of a folder beside the others, with the names of its folders if another one has the same name.

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { numberOf, readGguf, textOf } from '../gguf/gguf.ts';
-import type { FoundFile } from './find-models.ts';
+import type { LocalModelFile } from './find-models.ts';
 
 /** A found file with facts from its header, or why it is not a model. */
 export type ModelFacts = Awaited<ReturnType<typeof modelFacts>>;
 
-export async function modelFacts(file: FoundFile) {
+export async function modelFacts(file: LocalModelFile) {
   try {
     const header = await readGguf(file.path);
     const byType = new Map<string, number>();
@@ -29,7 +29,7 @@ export async function modelFacts(file: FoundFile) {
 }
 
 /** The models with this name, or else those whose name ends so. */
-export function meantModel(files: readonly FoundFile[], asked: string): readonly FoundFile[] {
+export function modelsNamed(files: readonly LocalModelFile[], asked: string): readonly LocalModelFile[] {
   const plain = (text: string): string => text.toLowerCase().replace(/\.gguf$/, '');
   const wanted = plain(asked);
   const exact = files.filter(({ name }) => plain(name) === wanted);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { byteSize } from '../core/readable.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { type DownloadDeps, DownloadError, download, type Expected, readSha256, sizeOf } from './download.ts';
-import { filesElsewhere } from './elsewhere.ts';
+import { existingFiles } from './existing-files.ts';
 import { type HubFile, type HubRepository, openFile, readRepository } from './hub/repository.ts';
 import type { HubDeps } from './hub/request.ts';
+import type { ModelFolder } from './model-folders.ts';
 import { partBytes } from './part-file.ts';
-import type { Place } from './places.ts';
 import type { Source } from './source.ts';
 import { chosenVariant, noVariant, projectorFor, type Variant, variantsOf } from './variants.ts';
 
@@ -42,7 +42,7 @@ export interface PullModelOptions {
   /** Without it the default quantization is chosen. */
   readonly choose?: ChooseVariant | undefined;
   /** Folders of this and other programs, whose models are used where they are. */
-  readonly places?: readonly Place[] | undefined;
+  readonly modelFolders?: readonly ModelFolder[] | undefined;
 }
 
 /** What is left free on the disk, at most. */
@@ -51,7 +51,7 @@ const reservedBytes = 256 * 2 ** 20;
 /** Downloads all that belongs to a model: its parts and its projector. Files that are there already are not downloaded again. */
 export async function pullModel(
   { repository: id, revision, tag }: Omit<Source & { type: 'model' }, 'type'>,
-  { folder, expected, choose, places = [] }: PullModelOptions,
+  { folder, expected, choose, modelFolders = [] }: PullModelOptions,
   deps: HubDeps & Omit<DownloadDeps, 'fetch'>,
 ): Promise<PulledModel> {
   const repository = await readRepository(id, revision, deps);
@@ -69,7 +69,7 @@ export async function pullModel(
     );
   const projector = projectorFor(repository.files, variant);
   const isBegun = (await begunVariant([variant], own)) !== undefined;
-  const there = isBegun ? undefined : await filesElsewhere({ id, parts: variant.parts, projector }, places);
+  const there = isBegun ? undefined : await existingFiles({ id, parts: variant.parts, projector }, modelFolders);
   const pathOf = (file: HubFile) => there?.paths.get(file) ?? own(file);
   const wanted = [...variant.parts, ...(projector ? [projector] : [])];
   const missing = [];

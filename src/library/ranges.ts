@@ -1,6 +1,6 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Chunks, chunkBytes, chunksOf, lengthOf, readMark, sizeOf, writeMark } from './part-file.ts';
-import { ask, DownloadError, type Outcome, persistently, receive, type TransferDeps } from './transfer.ts';
+import { DownloadError, type Outcome, receive, requestRange, type TransferDeps, withRetries } from './transfer.ts';
 
 /** One file, known by its hash and size. */
 interface KnownFile {
@@ -61,7 +61,7 @@ export async function fetchChunks(file: KnownFile, chunks: Chunks, deps: RangeDe
         deps.progress(chunkBytes(chunks), chunks.bytes);
         saveLater();
       };
-      await persistently(
+      await withRetries(
         () => fetchChunk(file, chunks, { chunk, handle, received }, own),
         () => chunks.done[chunk] ?? 0,
         own,
@@ -123,7 +123,7 @@ async function fetchChunk(
   const have = chunks.done[chunk] ?? 0;
   const from = chunk * chunks.size + have;
   const length = lengthOf(chunks, chunk) - have;
-  const response = await ask(url, { ...headers, range: `bytes=${from}-${from + length - 1}` }, deps);
+  const response = await requestRange(url, { ...headers, range: `bytes=${from}-${from + length - 1}` }, deps);
   if (!(response instanceof Response)) return response;
   const fault = faultOf(response, { from, bytes });
   if (fault !== undefined) {

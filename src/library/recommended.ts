@@ -161,6 +161,8 @@ function take(purpose: Purpose, memory: Memory, key: keyof typeof files, why: st
   return { purpose, memory, mixture: false, licence: 'Apache-2.0', search: null, pack, file, ...hubFile, why };
 }
 
+/** What is not one file of the hub. */
+const noFile = { model: null, search: null, file: null, sha256: null, bytes: null, pack: null } as const;
 const voicesLicence = 'Apache-2.0; eSpeak NG for the pronunciation GPL-3.0';
 
 /** Smallest memory first for each purpose; of two with the same memory, the better one first. */
@@ -184,15 +186,11 @@ export const recommendedEntries: readonly RecommendedEntry[] = [
   take('stories', 4, 'gemmaE2b', 'Natural prose for its size.'),
   take('stories', 8, 'gemmaE4b', 'Natural prose, with room for a long story.'),
   {
+    ...noFile,
     purpose: 'stories',
     memory: 16,
     name: 'Mistral Nemo 12B',
-    model: null,
     search: 'Mistral Nemo Instruct 2407',
-    file: null,
-    sha256: null,
-    bytes: null,
-    pack: null,
     licence: 'Apache-2.0',
     architecture: 'llama',
     mixture: false,
@@ -208,14 +206,11 @@ export const recommendedEntries: readonly RecommendedEntry[] = [
   take('embeddings', 1, 'nomic', 'Small and fast; English.'),
   take('embeddings', 4, 'qwenEmbedding', 'Finds documents in many languages.'),
   {
+    ...noFile,
     purpose: 'pictures',
     memory: 8,
     name: 'Z-Image Turbo',
-    model: null,
     search: 'Z-Image-Turbo',
-    file: null,
-    sha256: null,
-    bytes: null,
     pack: 'diffusion',
     licence: 'Apache-2.0',
     architecture: null,
@@ -223,14 +218,11 @@ export const recommendedEntries: readonly RecommendedEntry[] = [
     why: 'Good pictures in few steps. Needs its text encoder and VAE as well: --sdmodel, --sdllm, --sdvae.',
   },
   {
+    ...noFile,
     purpose: 'speech',
     memory: 1,
     name: 'Kokoro 82M',
-    model: null,
-    search: null,
     bytes: 191e6,
-    file: null,
-    sha256: null,
     pack: 'voices',
     licence: voicesLicence,
     architecture: null,

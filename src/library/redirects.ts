@@ -17,7 +17,7 @@ const attempts = 5;
 const timeoutMs = 30_000;
 
 /** The reply of a server, which is asked again while it has an error that passes. `refusal` is the sentence about one that stays. */
-export async function askPersistently(
+export async function requestWithRetries(
   url: URL,
   init: RequestInit,
   deps: RequestDeps,
@@ -25,7 +25,7 @@ export async function askPersistently(
 ): Promise<Response> {
   const signal = init.signal ?? deps.signal;
   for (let attempt = 1; ; attempt += 1) {
-    const response = await askOnce(url, init, deps);
+    const response = await requestOnce(url, init, deps);
     // A range after the end means that the file is complete.
     if (response.status < 400 || response.status === 416) return response;
     await response.body?.cancel();
@@ -37,7 +37,7 @@ export async function askPersistently(
 }
 
 /** A failure names the host, which a firewall may not let through. */
-async function askOnce(url: URL, init: RequestInit, deps: RequestDeps): Promise<Response> {
+async function requestOnce(url: URL, init: RequestInit, deps: RequestDeps): Promise<Response> {
   const signal = init.signal ?? deps.signal;
   const headers = new Headers(init.headers);
   headers.set('user-agent', `parley/${product.version}; node/${process.versions.node}`);
@@ -67,7 +67,7 @@ export function bodyWithin({ body }: Response, limit: number): Promise<Buffer> {
 /** As `fetch`, but each address that it is redirected to is checked before it is asked. */
 export async function fetchChecked(address: string, init: RequestInit, deps: RequestDeps): Promise<Response> {
   const first = new URL(address);
-  return followed(await askOnce(first, init, deps), first, init, deps);
+  return followed(await requestOnce(first, init, deps), first, init, deps);
 }
 
 /** The reply at the end of the redirects that a reply of `from` begins. Secrets for a host are not sent to another one. */
@@ -81,7 +81,7 @@ export async function followed(reply: Response, from: URL, init: RequestInit, de
     const next = await checked(location, url, from, deps);
     if (next.origin !== url.origin) for (const secret of ['authorization', 'cookie']) headers.delete(secret);
     url = next;
-    response = await askOnce(url, { ...init, headers }, deps);
+    response = await requestOnce(url, { ...init, headers }, deps);
   }
   await response.body?.cancel();
   throw new DownloadError(`${from.host} redirects this download too often. Try again later`);

@@ -35,7 +35,7 @@ interface Broken {
 export type Outcome = { readonly type: 'whole' } | Broken;
 
 /** Tries again after pauses, until a number of attempts in a row bring nothing. */
-export async function persistently(
+export async function withRetries(
   attempt: () => Promise<Outcome>,
   bytes: () => number | Promise<number>,
   deps: TransferDeps,
@@ -85,7 +85,7 @@ function namedDelay(headers: Headers): number | undefined {
 }
 
 /** The reply with a file or a part of it, or why there is none. A range after the end of the file is a reply, too. */
-export async function ask(
+export async function requestRange(
   url: string,
   headers: Readonly<Record<string, string>>,
   { fetch, signal }: TransferDeps,

@@ -137,8 +137,8 @@ function consoleObserver(
     loaded: (model) => {
       const device = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
       const context = contextFact({
-        wanted: settings.contextsize,
-        given: given.has('contextsize'),
+        requested: settings.contextsize,
+        isExplicit: given.has('contextsize'),
         trained: model.trainedContext,
         actual: model.contextSize,
       });

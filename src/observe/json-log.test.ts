@@ -33,7 +33,7 @@ test('--logformat json: every line is an object, without status lines and empty 
   terminal.line();
   terminal.line('Loaded\nmini', { event: 'load', model: 'mini' });
   expect(terminal.interactive).toBe(false);
-  expect(terminal.hasSaid('mini')).toBe(true);
+  expect(terminal.hasPrinted('mini')).toBe(true);
   expect(lines()).toEqual([
     { time, level: 'info', event: 'message', text: 'Welcome' },
     { time, level: 'info', event: 'load', model: 'mini', text: 'Loaded\nmini' },

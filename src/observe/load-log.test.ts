@@ -73,21 +73,21 @@ test('LoadLog: a failure has its reason, in the words that launchers know', () =
 });
 
 test.each([
-  ['the requested one', { wanted: 16384, given: false, trained: 131072, actual: 16384 }, 'context 16384'],
+  ['the requested one', { requested: 16384, isExplicit: false, trained: 131072, actual: 16384 }, 'context 16384'],
   [
     'lowered to the training context by default',
-    { wanted: 16384, given: false, trained: 2048, actual: 2048 },
+    { requested: 16384, isExplicit: false, trained: 2048, actual: 2048 },
     'context 2048 (as trained)',
   ],
   [
     'smaller than the training context on request',
-    { wanted: 1024, given: true, trained: 2048, actual: 1024 },
+    { requested: 1024, isExplicit: true, trained: 2048, actual: 1024 },
     'context 1024 (as --contextsize asks; the model was trained for 2048)',
   ],
-  ['stretched on request', { wanted: 4096, given: true, trained: 2048, actual: 4096 }, 'context 4096'],
+  ['stretched on request', { requested: 4096, isExplicit: true, trained: 2048, actual: 4096 }, 'context 4096'],
   [
     'lowered by the engine despite the request',
-    { wanted: 65536, given: true, trained: 131072, actual: 32768 },
+    { requested: 65536, isExplicit: true, trained: 131072, actual: 32768 },
     'context 32768 (lowered from 65536 by the engine)',
   ],
 ])('contextFact: %s', (_, sizes, expected) => {

@@ -59,17 +59,17 @@ export class LoadLog {
 
 interface ContextSizes {
   /** `--contextsize`, or its default. */
-  readonly wanted: number;
-  readonly given: boolean;
+  readonly requested: number;
+  readonly isExplicit: boolean;
   readonly trained: number;
   readonly actual: number;
 }
 
 /** The context size, and why it differs from the setting. */
-export function contextFact({ wanted, given, trained, actual }: ContextSizes): string {
+export function contextFact({ requested, isExplicit, trained, actual }: ContextSizes): string {
   const size = `context ${actual}`;
-  if (actual < wanted && actual === trained && !given) return `${size} (as trained)`;
-  if (actual < wanted) return `${size} (lowered from ${wanted} by the engine)`;
-  if (given && actual < trained) return `${size} (as --contextsize asks; the model was trained for ${trained})`;
+  if (actual < requested && actual === trained && !isExplicit) return `${size} (as trained)`;
+  if (actual < requested) return `${size} (lowered from ${requested} by the engine)`;
+  if (isExplicit && actual < trained) return `${size} (as --contextsize asks; the model was trained for ${trained})`;
   return size;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, type Refused } from '../core/errors.ts';
-import { Repeats } from './repeats.ts';
+import { RateLimitedLog } from './rate-limited-log.ts';
 import { RefusalLog } from './request-log.ts';
 
 function world({
@@ -11,8 +11,8 @@ function world({
   wasLogged?: (error: AppError) => boolean;
 } = {}) {
   const lines: string[] = [];
-  const repeats = new Repeats({ say: (line) => lines.push(line), later: () => undefined });
-  const log = new RefusalLog({ repeats, quiet, now: () => new Date(2026, 0, 2, 3, 4, 5), wasLogged });
+  const limited = new RateLimitedLog({ log: (line) => lines.push(line), startTimer: () => undefined });
+  const log = new RefusalLog({ log: limited, quiet, now: () => new Date(2026, 0, 2, 3, 4, 5), wasLogged });
   const refuse = (error: AppError, more: Partial<Refused> = {}) =>
     log.refused({
       error,

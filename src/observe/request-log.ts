@@ -4,7 +4,7 @@ import type { CacheMiss, FinishCause, GenerationEvent } from '../core/events.ts'
 import { withoutQuote } from '../core/hide-secrets.ts';
 import type { GenerationRequest, PromptProgress } from '../core/request.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
-import type { Repeats } from './repeats.ts';
+import type { RateLimitedLog } from './rate-limited-log.ts';
 import type { Terminal } from './terminal.ts';
 
 interface RequestLogOptions {
@@ -54,14 +54,14 @@ export class RequestLog {
   #tokens = 0;
   #maxTokens = 0;
   readonly #begun = new WeakMap<Watched, Begun>();
-  readonly #told = new WeakSet<AppError>();
+  readonly #logged = new WeakSet<AppError>();
   #statusAt = 0;
 
   constructor(private readonly options: RequestLogOptions) {}
 
   /** Whether this error was logged. */
   wasLogged(error: AppError): boolean {
-    return this.#told.has(error);
+    return this.#logged.has(error);
   }
 
   sharingRefused(reason: string, { number }: Watched): void {
@@ -96,7 +96,7 @@ export class RequestLog {
       case 'start': {
         this.#maxTokens = event.maxTokens;
         const isReported = this.options.turnsReported && event.promptTokens >= longPrompt;
-        if (event.miss && !isReported) this.#line(job, parted(event.miss, this.options.quiet));
+        if (event.miss && !isReported) this.#line(job, cacheMissLine(event.miss, this.options.quiet));
         const begun = this.#begun.get(job);
         if (begun) begun.maxTokens = event.maxTokens;
         return;
@@ -112,7 +112,7 @@ export class RequestLog {
         this.#finished(event, job);
         return;
       case 'error':
-        this.#told.add(event.error);
+        this.#logged.add(event.error);
         this.#line(job, `Request failed: ${printable(event.error.message, 1000)}${named(job.requestId)}`);
         return;
     }
@@ -162,7 +162,7 @@ export class RequestLog {
 }
 
 /** Why a prompt is processed again; usually a line near its start that changes each time. */
-function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
+function cacheMissLine({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
   const words = quiet ? '' : `: ${printable(JSON.stringify(wanted))} instead of ${printable(JSON.stringify(kept))}`;
   return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
 }
@@ -205,7 +205,7 @@ export class TaskLog {
 }
 
 interface RefusalLogOptions {
-  readonly repeats: Repeats;
+  readonly log: RateLimitedLog;
   /** Hides content of requests. */
   readonly quiet: boolean;
   readonly now: () => Date;
@@ -230,13 +230,13 @@ export class RefusalLog {
   constructor(private readonly options: RefusalLogOptions) {}
 
   refused(refused: Refused): void {
-    const { repeats, now, wasLogged, quiet } = this.options;
+    const { log, now, wasLogged, quiet } = this.options;
     if (wasLogged(refused.error) || this.#isRepeated(refused.error)) return;
     const { error, status, method, path, remoteAddress, id } = refused;
     const what = method === '' ? 'a connection' : `${method} ${printable(path)}`;
     const hint = hints[error.code];
     const line = `Refused ${what} from ${remoteAddress || 'nowhere'}: ${status} ${errorSentence(error, { quiet })}`;
-    repeats.tell(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}${named(id)}`);
+    log.log(error.code, `[${clock(now())}] ${line}${hint ? ` (${hint})` : ''}${named(id)}`);
   }
 
   #isRepeated({ code, message }: AppError): boolean {

@@ -42,7 +42,7 @@ export class Terminal {
   }
 
   /** Whether one of the latest lines ended so, to avoid repetition. */
-  hasSaid(ending: string): boolean {
+  hasPrinted(ending: string): boolean {
     return this.#latest.some((line) => line.endsWith(ending));
   }
 
@@ -73,7 +73,7 @@ export function progressBar(fraction: number, width = 30): string {
 /** Progress of a download: a bar on a terminal, a line per tenth in a log file. */
 export function progressOf(terminal: Terminal, now: () => number, name = 'Download') {
   let started: { readonly at: number; readonly with: number } | undefined;
-  let toldTenths = 0;
+  let loggedTenths = 0;
   terminal.status(`${name}: connecting …`);
   return {
     /** Bytes so far, and in total if known. */
@@ -86,8 +86,8 @@ export function progressOf(terminal: Terminal, now: () => number, name = 'Downlo
       // Once everything is here it is checked and unpacked, which takes a while.
       terminal.status(done === total ? `${name}: checking …` : `${name} ${bar}${amount}`);
       const tenths = total === undefined ? 0 : Math.floor((done / total) * 10);
-      if (tenths <= toldTenths) return;
-      toldTenths = tenths;
+      if (tenths <= loggedTenths) return;
+      loggedTenths = tenths;
       if (!terminal.interactive) terminal.line(`${name}: ${tenths * 10}% (${amount})`);
     },
   };

@@ -2,7 +2,7 @@ import { Aborted } from '../core/abort.ts';
 import { AppError } from '../core/errors.ts';
 import { atEnd } from '../core/steps.ts';
 import { type Deferred, deferred } from '../core/synchronization.ts';
-import type { ClientKey, Endpoint, Reply } from '../http/call.ts';
+import type { ClientKey, Endpoint } from '../http/call.ts';
 
 interface ActiveCall {
   readonly stop: AbortController;
@@ -20,12 +20,20 @@ export class ActiveCalls {
   followed(endpoint: Endpoint): Endpoint {
     return {
       ...endpoint,
-      handle: (call) => {
+      handle: async (call) => {
         const { key } = call;
         if (!key || endpoint.access === 'open') return endpoint.handle(call);
         if (!this.isValid(key)) throw new AppError('unauthorized', {});
         const { stop, ended } = this.#begin(key.name);
-        return this.#answered(endpoint, { ...call, signal: AbortSignal.any([call.signal, stop.signal]) }, ended);
+        try {
+          const reply = await endpoint.handle({ ...call, signal: AbortSignal.any([call.signal, stop.signal]) });
+          if ('stream' in reply) return { ...reply, stream: atEnd(reply.stream, ended) };
+          ended();
+          return reply;
+        } catch (error) {
+          ended();
+          throw error;
+        }
       },
     };
   }
@@ -35,18 +43,6 @@ export class ActiveCalls {
     const calls = [...(this.#calls.get(name) ?? [])];
     for (const { stop } of calls) stop.abort(new Aborted('cancelled'));
     await Promise.race([Promise.all(calls.map(({ over }) => over.promise)), wait(maxEndMs)]);
-  }
-
-  async #answered(endpoint: Endpoint, call: Parameters<Endpoint['handle']>[0], ended: () => void): Promise<Reply> {
-    try {
-      const reply = await endpoint.handle(call);
-      if ('stream' in reply) return { ...reply, stream: atEnd(reply.stream, ended) };
-      ended();
-      return reply;
-    } catch (error) {
-      ended();
-      throw error;
-    }
   }
 
   #begin(name: string) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { launcherVariable } from './stops.ts';
+import { launcherVariable } from './shutdown-signals.ts';
 
 /**
  * A server as a child process. It is stopped by a message, and stops when this process ends. A detached one does not get

@@ -4,17 +4,24 @@ import { attempt } from '../core/attempt.ts';
 import { isPublicAddress } from '../http/address.ts';
 import type { Hub } from '../library/hub/access.ts';
 import type { HubDeps } from '../library/hub/request.ts';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
-/** What `parley NAME` is run with; each command takes what it needs. */
-export interface Command {
+export type Lines = Pick<Terminal, 'line'>;
+
+/** What every command gets. */
+export interface CommandContext {
   readonly args: readonly string[];
+  readonly terminal: Lines;
+}
+
+/** What `parley NAME` is run with; each command takes what it needs. */
+export interface Command extends CommandContext {
   readonly terminal: Terminal;
   /** Where the command puts what it downloads, unless the arguments name another folder. */
   readonly folder: string;
   /** Folders of this and other programs. */
-  readonly places: readonly Place[];
+  readonly modelFolders: readonly ModelFolder[];
   readonly hub: Hub;
   readonly fetch: typeof fetch;
   readonly signal?: AbortSignal;
@@ -45,10 +52,7 @@ interface CommandForm<Known extends Options> {
 }
 
 /** A command, which resolves to the exit code. `run` returns undefined for arguments that it does not understand: the usage is shown. */
-export function command<
-  const Known extends Options,
-  Context extends Pick<Command, 'args'> & { readonly terminal: Lines },
->(
+export function command<const Known extends Options, Context extends CommandContext>(
   { usage, options, failureCode }: CommandForm<Known>,
   run: (read: Read<Known>, context: Context) => number | undefined | Promise<number | undefined>,
 ) {
@@ -66,11 +70,19 @@ export function command<
   };
 }
 
-export function hubParts({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubDeps {
+export function hubDeps({ hub, fetch, signal }: Pick<Command, 'hub' | 'fetch' | 'signal'>): HubDeps {
   return { hub, fetch, allowsAddress: isPublicAddress, ...(signal && { signal }) };
 }
 
-export type Lines = Pick<Terminal, 'line'>;
+/** Prints the lines. Returns the exit code. */
+export function print(terminal: Lines, lines: readonly string[], code = 0): number {
+  for (const line of lines) terminal.line(line);
+  return code;
+}
+
+/** Prints the value as JSON, for scripts. Returns the exit code. */
+export const printJson = (terminal: Lines, value: unknown): number =>
+  print(terminal, [JSON.stringify(value, undefined, 2)]);
 
 /** What a command was run with, and the options that it knows. */
 interface Usage {

@@ -3,17 +3,17 @@ import { defaultKeyFile } from '../config/lan.ts';
 import { ownFolder, thisSystem } from '../core/data-folder.ts';
 import { readProduct } from '../core/product.ts';
 import { hubOf } from '../library/hub/access.ts';
-import { knownPlaces } from '../library/places.ts';
+import { knownModelFolders } from '../library/model-folders.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
-import type { Command, Lines } from './command.ts';
-import type { ReachedOutput } from './reached-output.ts';
-import type { Stops } from './stops.ts';
+import type { Command, CommandContext } from './command.ts';
+import type { ResultOutput } from './result-output.ts';
+import type { ShutdownSignals } from './shutdown-signals.ts';
 
 interface CommandInput {
   readonly args: readonly string[];
-  readonly stops: Stops;
+  readonly signals: ShutdownSignals;
   /** For commands whose output is their result. */
-  readonly output: ReachedOutput;
+  readonly output: ResultOutput;
 }
 
 /** `parley NAME`: each resolves to the exit code. */
@@ -90,8 +90,8 @@ const commands = {
     return documentsCommand({ ...here(input), folder });
   },
   engines: async (input: CommandInput) => (await import('./engines-command.ts')).enginesCommand(here(input)),
-  doctor: async (input: CommandInput) => (await import('./report-commands.ts')).doctorCommand(report(input)),
-  licenses: async (input: CommandInput) => (await import('./report-commands.ts')).licensesCommand(report(input)),
+  doctor: async (input: CommandInput) => (await import('./doctor.ts')).doctorCommand(report(input)),
+  licenses: async (input: CommandInput) => (await import('./licenses.ts')).licensesCommand(report(input)),
 };
 
 export type CommandName = keyof typeof commands;
@@ -110,12 +110,12 @@ function here({ args }: Pick<CommandInput, 'args'>): Command {
     now: () => performance.now(),
     terminal: new Terminal(streamOutput(process.stdout, { moving: true })),
     folder: ownFolder('models'),
-    places: knownPlaces(system),
+    modelFolders: knownModelFolders(system),
     hub: hubOf(system),
   };
 }
 
-function report({ args, output }: CommandInput): { readonly args: readonly string[]; readonly terminal: Lines } {
+function report({ args, output }: CommandInput): CommandContext {
   return { args, terminal: { line: (text = '') => output.write(`${text}\n`) } };
 }
 
@@ -138,8 +138,8 @@ function downloading(input: CommandInput) {
   return { signal: stopSignal(input, 'it was stopped. What was downloaded is kept. Try again to continue.') };
 }
 
-function stopSignal({ stops }: CommandInput, reason: string): AbortSignal {
+function stopSignal({ signals }: CommandInput, reason: string): AbortSignal {
   const stop = new AbortController();
-  stops.handle(() => stop.abort(new Error(reason)));
+  signals.handle(() => stop.abort(new Error(reason)));
   return stop.signal;
 }

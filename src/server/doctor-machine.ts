@@ -15,7 +15,7 @@ import { lanAddresses, reachableAddresses } from '../lan/addresses.ts';
 import { activeFirewall } from '../lan/firewall.ts';
 import { findModels } from '../library/find-models.ts';
 import { type ModelFacts, modelFacts } from '../library/model-facts.ts';
-import { knownPlaces } from '../library/places.ts';
+import { knownModelFolders } from '../library/model-folders.ts';
 import { builtInModels } from '../models/engine-kinds.ts';
 import { packageVersion } from '../models/engine-packages.ts';
 import { type Pack, packs } from '../packs/catalogue.ts';
@@ -49,7 +49,7 @@ export function thisMachine(port: number) {
     programPath: (recipe: EngineRecipe) => installed(recipe),
     /** Models in the folders of this and other programs. */
     models: async (): Promise<readonly ModelFacts[]> =>
-      Promise.all((await findModels(knownPlaces(thisSystem()))).map(modelFacts)),
+      Promise.all((await findModels(knownModelFolders(thisSystem()))).map(modelFacts)),
     folders: (): readonly { readonly name: string; readonly path: string }[] => [
       { name: 'data', path: dirname(ownFolder('models')) },
       ...(['documents', 'config', 'cache', 'packs'] as const).map((name) => ({ name, path: ownFolder(name) })),

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Probe } from '../core/probe.ts';
-import { examine, reportLines } from './doctor.ts';
+import { doctorCommand, examine, reportLines } from './doctor.ts';
 import type { Machine } from './doctor-machine.ts';
 import type { ProbeResult } from './probe.ts';
-import { doctorCommand } from './report-commands.ts';
 
 const gigabyte = 1e9;
 

@@ -8,9 +8,31 @@ import { type Firewall, openingOf } from '../lan/firewall.ts';
 import { engineChecks } from '../models/engine-kinds.ts';
 import type { System } from '../models/engine-packages.ts';
 import { type Pack, type PackPackage, systemOf } from '../packs/catalogue.ts';
-import type { Machine } from './doctor-machine.ts';
+import { type CommandContext, command, flag, print, printJson, readPort, text } from './command.ts';
+import { type Machine, thisMachine } from './doctor-machine.ts';
 import { engineRecipes } from './engines-command.ts';
 import type { ProbedDevice, ProbeResult } from './probe.ts';
+
+const usage = `parley doctor           what works here, what is missing, and what to do
+parley doctor --json    the same for scripts
+parley doctor --port N  for a server on another port than 5001`;
+
+/** `parley doctor`: the exit code is 0 if Parley can serve. */
+export const doctorCommand = command(
+  { usage, options: { json: flag, port: text } },
+  async (
+    { values, positionals },
+    { terminal, machine = thisMachine }: CommandContext & { readonly machine?: (port: number) => Machine },
+  ) => {
+    const port = readPort(values.port);
+    if (positionals.length > 0 || port === undefined) return undefined;
+    const report = await examine(machine(port));
+    const { name, version, commit } = report.product;
+    if (values.json) printJson(terminal, { ...report, product: { name, version, commit } });
+    else print(terminal, [reportLines(report).join('\n')]);
+    return report.canServe ? 0 : 1;
+  },
+);
 
 /** One line of the report. */
 interface Finding {
@@ -25,7 +47,7 @@ interface Finding {
 }
 
 type Section = keyof typeof sections;
-type Part = Omit<Finding, 'section'>;
+type Check = Omit<Finding, 'section'>;
 
 /** In the order of the report. */
 const sections = {
@@ -35,11 +57,11 @@ const sections = {
   Documents: documents,
   Packs: packs,
   'Engine programs': enginePrograms,
-  'Graphics cards': gpuParts,
+  'Graphics cards': gpus,
   Models: models,
   Folders: folders,
   Network: network,
-} satisfies Readonly<Record<string, (machine: Machine) => Promise<readonly Part[]>>>;
+} satisfies Readonly<Record<string, (machine: Machine) => Promise<readonly Check[]>>>;
 
 /** Examines everything at the same time. What cannot be examined is a problem in the report and never an exception. */
 export async function examine(machine: Machine) {
@@ -51,7 +73,7 @@ export async function examine(machine: Machine) {
   };
   const found = await Promise.all(
     Object.entries(sections).map(async ([section, look]) => {
-      const parts = await look({ ...machine, probe }).catch((error: unknown): readonly Part[] => {
+      const parts = await look({ ...machine, probe }).catch((error: unknown): readonly Check[] => {
         const advice = 'Correct this, or report it, and run parley doctor again.';
         return [{ ...problem('Not examined', reasonOf(error), advice), needed: section === 'Engines' }];
       });
@@ -59,7 +81,7 @@ export async function examine(machine: Machine) {
     }),
   );
   const findings: readonly Finding[] = found.flat();
-  return { product: machine.product, findings, canServe: !findings.some(isFatal) };
+  return { product: machine.product, canServe: !findings.some(isFatal), findings };
 }
 
 function isFatal({ needed, status }: Finding): boolean {
@@ -69,7 +91,7 @@ function isFatal({ needed, status }: Finding): boolean {
 const reinstall = 'Install Parley again (in a clone: npm ci), with its optional packages.';
 const oldestNode = 20;
 
-async function program({ product, system, hardware }: Machine): Promise<readonly Part[]> {
+async function program({ product, system, hardware }: Machine): Promise<readonly Check[]> {
   const facts = hardware();
   const old = Number.parseInt(system.nodeVersion, 10) < oldestNode;
   return [
@@ -86,9 +108,9 @@ async function program({ product, system, hardware }: Machine): Promise<readonly
   ];
 }
 
-async function engines({ system, versionOf, probe }: Machine): Promise<readonly Part[]> {
+async function engines({ system, versionOf, probe }: Machine): Promise<readonly Check[]> {
   return Promise.all(
-    engineChecks.map(async ({ name, library, probe: probeName, packages, needed = false }): Promise<Part> => {
+    engineChecks.map(async ({ name, library, probe: probeName, packages, needed = false }): Promise<Check> => {
       const names = packages(system);
       const installed = names.find((one) => versionOf(one) !== undefined);
       if (installed === undefined) {
@@ -106,7 +128,7 @@ async function engines({ system, versionOf, probe }: Machine): Promise<readonly 
 }
 
 /** Those of the recipes that are here; none of them is needed. */
-async function enginePrograms({ programPath }: Machine): Promise<readonly Part[]> {
+async function enginePrograms({ programPath }: Machine): Promise<readonly Check[]> {
   const found = engineRecipes.flatMap((recipe) => {
     const path = programPath(recipe);
     return path === undefined ? [] : [ok(recipe.title, path)];
@@ -114,9 +136,9 @@ async function enginePrograms({ programPath }: Machine): Promise<readonly Part[]
   return found.length > 0 ? found : [ok('None found', 'parley engines lists programs that can be engines')];
 }
 
-async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
+async function builtIn({ ownFiles }: Machine): Promise<readonly Check[]> {
   return Promise.all(
-    ownFiles.map(async ({ name, content, check, needed = false }): Promise<Part> => {
+    ownFiles.map(async ({ name, content, check, needed = false }): Promise<Check> => {
       try {
         await check();
         return { ...ok(name, content), needed };
@@ -128,7 +150,7 @@ async function builtIn({ ownFiles }: Machine): Promise<readonly Part[]> {
   );
 }
 
-async function documents({ sqlite }: Machine): Promise<readonly Part[]> {
+async function documents({ sqlite }: Machine): Promise<readonly Check[]> {
   const name = 'SQLite';
   try {
     return [ok(name, sqlite())];
@@ -137,10 +159,10 @@ async function documents({ sqlite }: Machine): Promise<readonly Part[]> {
   }
 }
 
-async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Part[]> {
+async function packs({ catalogue, system, packState, probe }: Machine): Promise<readonly Check[]> {
   const fitting = catalogue.filter((pack) => packagesOf(pack, system).length > 0);
   return Promise.all(
-    fitting.map(async (pack): Promise<Part> => {
+    fitting.map(async (pack): Promise<Check> => {
       const { name, brings } = pack;
       const state = await packState(pack);
       if (state === 'broken')
@@ -173,9 +195,9 @@ const buildNames: Partial<Record<GpuBuild, string>> = {
   metal: 'Metal',
 };
 
-async function gpuParts({ builds, gpus, catalogue, system, probe }: Machine): Promise<readonly Part[]> {
+async function gpus({ builds, gpus, catalogue, system, probe }: Machine): Promise<readonly Check[]> {
   const present = gpus();
-  const known: readonly Part[] = present.map((gpu) => ok('Card', gpu));
+  const known: readonly Check[] = present.map((gpu) => ok('Card', gpu));
   const usable = builds().filter((build) => build !== 'none');
   const how = howToGetCuda(false, systemOf(system), catalogue);
   const unused = unusedGpu(present, usable, how);
@@ -193,7 +215,7 @@ async function gpusOf(
   present: readonly string[],
   probe: Machine['probe'],
   unused: ReturnType<typeof unusedGpu>,
-): Promise<Part> {
+): Promise<Check> {
   const name = buildNames[build] ?? build;
   const compile =
     build === 'cuda' || build === 'cuda-ext' ? ', or parley pack build cuda compiles it for this card' : '';
@@ -211,7 +233,7 @@ function gpuText({ name, freeBytes, totalBytes }: ProbedDevice): string {
   return totalBytes > 0 ? `${name} (${byteSize(freeBytes)} of ${byteSize(totalBytes)} free)` : name;
 }
 
-async function models({ models: find }: Machine): Promise<readonly Part[]> {
+async function models({ models: find }: Machine): Promise<readonly Check[]> {
   const found = await find();
   if (found.length === 0) {
     const advice =
@@ -219,7 +241,7 @@ async function models({ models: find }: Machine): Promise<readonly Part[]> {
     return [missing('Models', 'none besides the built-in ones', advice)];
   }
   const programs = [...new Set(found.map(({ program: from }) => from))];
-  return programs.flatMap((name): readonly Part[] => {
+  return programs.flatMap((name): readonly Check[] => {
     const own = found.filter(({ program: from }) => from === name);
     const whole = own.filter((one) => one.type === 'model');
     const bytes = whole.reduce((sum, one) => sum + one.bytes, 0);
@@ -236,9 +258,9 @@ async function models({ models: find }: Machine): Promise<readonly Part[]> {
 /** Less than a small model needs. */
 const minFreeBytes = 1e9;
 
-async function folders({ folders: list, folder }: Machine): Promise<readonly Part[]> {
+async function folders({ folders: list, folder }: Machine): Promise<readonly Check[]> {
   return Promise.all(
-    list().map(async ({ name, path }): Promise<Part> => {
+    list().map(async ({ name, path }): Promise<Check> => {
       const { exists, writable, freeBytes } = await folder(path);
       const move = 'set PARLEY_HOME to another folder';
       if (!writable) return problem(name, `${path} cannot be written`, `Allow this user to write there, or ${move}.`);
@@ -249,11 +271,11 @@ async function folders({ folders: list, folder }: Machine): Promise<readonly Par
   );
 }
 
-async function network({ port, portState, addresses, firewall }: Machine): Promise<readonly Part[]> {
+async function network({ port, portState, addresses, firewall }: Machine): Promise<readonly Check[]> {
   return [portPart(port, await portState(port)), addressesPart(addresses()), firewallPart(await firewall(), port)];
 }
 
-function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>): Part {
+function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>): Check {
   const name = `Port ${port}`;
   if (state === 'free') return ok(name, 'free');
   if (state === 'parley') return ok(name, 'in use by Parley, which is running');
@@ -261,7 +283,7 @@ function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>
   return problem(name, 'in use by another program', advice);
 }
 
-function addressesPart(all: readonly LanAddress[]): Part {
+function addressesPart(all: readonly LanAddress[]): Check {
   const name = 'Addresses';
   if (all.length === 0) return ok(name, 'none: this machine is in no network');
   const part = ok(name, all.map(({ address, interfaceName }) => `${address} (${interfaceName})`).join(', '));
@@ -272,17 +294,17 @@ function addressesPart(all: readonly LanAddress[]): Part {
   };
 }
 
-function firewallPart(active: Firewall | undefined, port: number): Part {
+function firewallPart(active: Firewall | undefined, port: number): Check {
   if (active === undefined) return ok('Firewall', 'none was found');
   const advice = `If phones and other computers do not reach --lan: ${openingOf(active, port)}`;
   return { ...ok('Firewall', `${active}, switched on`), advice };
 }
 
-const ok = (name: string, detail: string): Part => ({ name, status: 'ok', detail });
+const ok = (name: string, detail: string): Check => ({ name, status: 'ok', detail });
 
-const missing = (name: string, detail: string, advice: string): Part => ({ name, status: 'missing', detail, advice });
+const missing = (name: string, detail: string, advice: string): Check => ({ name, status: 'missing', detail, advice });
 
-const problem = (name: string, detail: string, advice: string): Part => ({ name, status: 'problem', detail, advice });
+const problem = (name: string, detail: string, advice: string): Check => ({ name, status: 'problem', detail, advice });
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ import { byteSize, tableLines } from '../core/readable.ts';
 import { hostName, isLoopback } from '../http/address.ts';
 import { printable } from '../observe/printable.ts';
 import { documentsPath } from '../protocols/native/documents.ts';
-import { type Command, CommandError, command, text } from './command.ts';
+import { type Command, CommandError, command, print, text } from './command.ts';
 
 interface DocumentsCommand extends Pick<Command, 'args' | 'terminal' | 'fetch' | 'folder'> {
   readonly pauseMs?: number;
@@ -52,8 +52,7 @@ export const documentsCommand = command(
     const server = await runningServer(url, password, context.fetch);
     const collections = server ? await ofServer(server.url, password, context.fetch) : await ofFolder(context);
     try {
-      for (const line of await act(collections, argument, collection)) context.terminal.line(line);
-      return 0;
+      return print(context.terminal, await act(collections, argument, collection));
     } finally {
       await collections.close();
     }

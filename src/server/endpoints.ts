@@ -80,7 +80,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
   const files = fileServices(ownFolder('files'), settings, { files: clients?.files, uploads: clients?.uploads });
   const batches = { batches: clients?.batches, files: clients?.files, endpoints: () => endpoints };
-  const peopleParts = { access: admin, people: services.people, now: () => Date.now() };
+  const peopleDeps = { access: admin, people: services.people, now: () => Date.now() };
   const records = async () => (await import('./person-data.ts')).personRecords(services);
   let packs: Promise<PackInstalls> | undefined;
   const endpoints: readonly ModelEndpoint<ModelContext>[] = forAdministrators(
@@ -128,11 +128,11 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...sdapiEndpoints({ ...pictures, readChat, last: services.lastDrawings }),
       ...adminEndpoints({ access: admin, swap: models?.swap, keys, usage }),
       ...peopleEndpoints({
-        ...peopleParts,
+        ...peopleDeps,
         port: settings.port,
         hasLeft: async (name) => (await records()).hasAny(name),
       }),
-      ...personDataEndpoints({ ...peopleParts, keys, records }),
+      ...personDataEndpoints({ ...peopleDeps, keys, records }),
       ...lanEndpoints(services.lan),
       ...modelStatusEndpoints({
         access: admin,
@@ -186,12 +186,12 @@ function forAdministrators<Context>(endpoints: readonly ModelEndpoint<Context>[]
 
 /** Loaded on first use: few people install packs. */
 async function installsOf({ startedAt, models }: ServerServices): Promise<PackInstalls> {
-  const [{ packInstalls }, { askNpm }] = await Promise.all([
+  const [{ packInstalls }, { findNpmPackage }] = await Promise.all([
     import('../packs/installs.ts'),
     import('./npm-package.ts'),
   ]);
   const chosenAt = () => models?.swap?.load?.preparedAt() ?? startedAt;
-  return packInstalls({ folder: ownFolder('packs'), chosenAt, fetch, findPackage: askNpm });
+  return packInstalls({ folder: ownFolder('packs'), chosenAt, fetch, findPackage: findNpmPackage });
 }
 
 function serverFeatures({ settings, admin, models, tools, clients = {} }: ServerServices) {

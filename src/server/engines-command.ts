@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { findProgram } from '../agents/find-program.ts';
 import { attempt } from '../core/attempt.ts';
 import { thisSystem } from '../core/data-folder.ts';
-import { command, type Lines } from './command.ts';
+import { type CommandContext, command, printJson } from './command.ts';
 
 /** A program that is known to work as an engine: where to get it, and its config. */
 export interface EngineRecipe {
@@ -82,9 +82,7 @@ export const engineRecipes: readonly EngineRecipe[] = [
 const usage = `parley engines               programs that can be the engine of a model, and whether they are installed here
 parley engines NAME          the config of one of them`;
 
-interface EnginesCommand {
-  readonly args: readonly string[];
-  readonly terminal: Lines;
+interface EnginesCommand extends CommandContext {
   readonly find?: typeof installed;
 }
 
@@ -106,8 +104,7 @@ export const enginesCommand = command(
     }
     const recipe = engineRecipes.find(({ title }) => title.toLowerCase() === name.toLowerCase());
     if (!recipe || rest.length > 0) return undefined;
-    terminal.line(JSON.stringify({ engine: recipe.engine }, undefined, 2));
-    return 0;
+    return printJson(terminal, { engine: recipe.engine });
   },
 );
 

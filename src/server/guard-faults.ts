@@ -1,12 +1,12 @@
 import { type RequestScope, requestScope } from '../http/request-scope.ts';
-import { Repeats, type RepeatsOptions } from '../observe/repeats.ts';
+import { RateLimitedLog, type RateLimitOptions } from '../observe/rate-limited-log.ts';
 
 /** What is needed of the process. */
 interface FaultyProcess {
   on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
 }
 
-interface FaultGuardDeps extends RepeatsOptions {
+interface FaultGuardDeps extends RateLimitOptions {
   /** Versions for a report. */
   readonly facts: string;
   readonly process?: FaultyProcess;
@@ -22,13 +22,13 @@ interface FaultGuardDeps extends RepeatsOptions {
  */
 export function guardFaults({ facts, ...deps }: FaultGuardDeps): void {
   const { process = globalThis.process, scope = () => requestScope.getStore() } = deps;
-  const repeats = new Repeats(deps);
+  const repeats = new RateLimitedLog(deps);
   const take = (what: string) => (error: unknown) => {
     // The request reports the fault itself.
     if (scope()?.fail(error)) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (isConnectionError(error)) repeats.tell('failed connections', `A connection failed: ${stack}`);
-    else repeats.tell(what, `${what}. The server goes on, but please report this (${facts}): ${stack}`);
+    if (isConnectionError(error)) repeats.log('failed connections', `A connection failed: ${stack}`);
+    else repeats.log(what, `${what}. The server goes on, but please report this (${facts}): ${stack}`);
   };
   process.on('uncaughtException', take('An exception was not caught'));
   process.on('unhandledRejection', take('A rejected promise was not handled'));

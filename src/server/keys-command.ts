@@ -1,13 +1,11 @@
 import { resolve } from 'node:path';
 import { defaultScopes, keyScopes } from '../core/people.ts';
 import { isKeyName, isScope, KeyExists, KeyFile, type KeyRules, type StoredKey } from '../keys/key-file.ts';
-import { CommandError, command, flag, type Lines, text } from './command.ts';
+import { type CommandContext, CommandError, command, flag, text } from './command.ts';
 
-interface KeysCommand {
-  readonly args: readonly string[];
+interface KeysCommand extends CommandContext {
   /** Used without `--keyfile`. */
   readonly defaultFile: string;
-  readonly terminal: Lines;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

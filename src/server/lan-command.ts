@@ -7,12 +7,10 @@ import { Invitations } from '../keys/invitations.ts';
 import { isKeyName, KeyFile } from '../keys/key-file.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { type Lan, lanUrl } from '../lan/lan.ts';
-import { CommandError, command, flag, type Lines, readPort, text } from './command.ts';
+import { type CommandContext, CommandError, command, flag, readPort, text } from './command.ts';
 import { consoleInvitation } from './lan-server.ts';
 
-interface LanCommand {
-  readonly args: readonly string[];
-  readonly terminal: Lines;
+interface LanCommand extends CommandContext {
   readonly lan: Pick<Lan, 'addresses' | 'certificate' | 'renew' | 'facts'>;
   readonly fetch: typeof fetch;
   /** Used without `--keyfile`. */

@@ -8,7 +8,7 @@ import { defaultScopes, type People } from '../core/people.ts';
 import type { HttpServer } from '../http/server.ts';
 import { addressLines, invitationLines, nextCodeLine } from '../lan/console.ts';
 import { Lan, lanUrl } from '../lan/lan.ts';
-import { ownCommand } from '../launcher/wanted.ts';
+import { ownCommand } from '../launcher/first-page.ts';
 import type { Terminal } from '../observe/terminal.ts';
 
 type Warn = (sentence: string) => void;

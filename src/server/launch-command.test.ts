@@ -16,13 +16,13 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { agents } from '../agents/catalogue.ts';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { type LaunchCommand, launchCommand, launchUsage } from './launch-command.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-launch-'));
 afterAll(() => rmSync(root, { recursive: true }));
-const models: Place = {
+const models: ModelFolder = {
   program: 'Parley',
   folder: fileURLToPath(new URL('../../models', import.meta.url)),
   layout: 'files',
@@ -67,7 +67,7 @@ interface World {
   readonly server?: (child: Child) => void;
   /** What the agent does when it is started. */
   readonly agent?: (child: Child) => void;
-  readonly places?: readonly Place[];
+  readonly modelFolders?: readonly ModelFolder[];
   readonly answer?: string;
 }
 
@@ -104,7 +104,7 @@ function world(options: World = {}) {
   const command: Omit<LaunchCommand, 'args'> = {
     terminal: new Terminal({ interactive: false, columns: 80, write }),
     system: { home, platform: process.platform, environment: { PATH: bin, ...options.environment } },
-    places: options.places ?? [models],
+    modelFolders: options.modelFolders ?? [models],
     backups: join(home, 'parley', 'agents'),
     ask:
       options.answer === undefined
@@ -187,7 +187,7 @@ describe('parley launch', () => {
   });
 
   test('--remote needs no model of this machine', async () => {
-    const { run, servers } = world({ places: [] });
+    const { run, servers } = world({ modelFolders: [] });
     expect(await run('codex --remote http://gpu:8000')).toBe(0);
     expect(servers[0]?.args).toEqual(expect.arrayContaining(['--nomodel', '--remote', 'http://gpu:8000']));
   });
@@ -195,14 +195,14 @@ describe('parley launch', () => {
   test('asks which model where there are several, or names them where nobody can answer', async () => {
     const folder = mkdtempSync(join(root, 'models-'));
     for (const name of ['a.gguf', 'b.gguf']) cpSync(join(models.folder, 'parley-mini.gguf'), join(folder, name));
-    const places = [{ ...models, folder }];
-    const asked = world({ places, answer: '2' });
+    const modelFolders = [{ ...models, folder }];
+    const asked = world({ modelFolders, answer: '2' });
     expect(await asked.run('codex')).toBe(0);
     expect(asked.text()).toMatch(/1 {2}a .*\n.*2 {2}b .*\nWhich model\? \[1-2\] /);
     expect(asked.servers[0]?.args[1]).toBe(join(folder, 'b.gguf'));
-    const silent = world({ places });
+    const silent = world({ modelFolders });
     expect([await silent.run('codex'), silent.text()]).toEqual([2, 'Name a model with --model: a, b.\n']);
-    const none = world({ places: [] });
+    const none = world({ modelFolders: [] });
     expect([await none.run('codex'), none.text()]).toEqual([2, expect.stringContaining('There is no model on this')]);
   });
 

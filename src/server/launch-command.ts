@@ -11,24 +11,18 @@ import { defaultSettings } from '../config/flags.ts';
 import { isRemoteModel } from '../config/paths.ts';
 import type { SystemFolders } from '../core/data-folder.ts';
 import { byteSize, tableLines } from '../core/readable.ts';
-import { Launched, type LaunchedChild } from '../launcher/launched.ts';
+import { type ServerChild, ServerProcess } from '../launcher/server-process.ts';
 import { findModels } from '../library/find-models.ts';
 import { type ModelFacts, modelFacts } from '../library/model-facts.ts';
-import type { Place } from '../library/places.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Command, print } from './command.ts';
 import { type LaunchOptions, readLaunchOptions } from './launch-options.ts';
 import { findFile } from './models-command.ts';
 
-export interface LaunchCommand {
-  readonly args: readonly string[];
-  readonly terminal: Terminal;
+export interface LaunchCommand extends Pick<Command, 'args' | 'terminal' | 'modelFolders' | 'ask'> {
   readonly system: SystemFolders;
-  readonly places: readonly Place[];
   /** Where backups of config files are kept. */
   readonly backups: string;
-  /** Asks the user; undefined without a terminal. */
-  readonly ask: ((question: string) => Promise<string>) | undefined;
-  readonly startServer: (args: readonly string[]) => LaunchedChild;
+  readonly startServer: (args: readonly string[]) => ServerChild;
   readonly signals: Pick<NodeJS.Process, 'on' | 'off'>;
   readonly spawn?: typeof spawnProcess;
   readonly fetch?: typeof fetch;
@@ -52,10 +46,10 @@ export async function launchCommand(command: LaunchCommand): Promise<number> {
   const { terminal, args } = command;
   try {
     const options = readLaunchOptions(args, defaultSettings.port);
-    if (options.action === 'help') return printed(terminal, launchUsage.split('\n'), 0);
+    if (options.action === 'help') return print(terminal, launchUsage.split('\n'));
     if (options.agent === undefined && options.serverFlags.length > 0)
       throw new Error(`Name the agent first: parley launch AGENT ${options.serverFlags.join(' ')}`);
-    if (options.agent === undefined) return printed(terminal, agentLines(command), 0);
+    if (options.agent === undefined) return print(terminal, agentLines(command));
     const agent = Object.hasOwn(agents, options.agent) ? agents[options.agent] : undefined;
     if (!agent)
       throw new Error(`${options.agent} is not an agent that can be launched: ${Object.keys(agents).join(', ')}.`);
@@ -63,13 +57,8 @@ export async function launchCommand(command: LaunchCommand): Promise<number> {
     if (options.action === 'config') return await writeConfig(command, options, agent);
     return await start(command, options, agent);
   } catch (error) {
-    return printed(terminal, [(error as Error).message], 2);
+    return print(terminal, [(error as Error).message], 2);
   }
-}
-
-function printed(terminal: Terminal, lines: readonly string[], code: number): number {
-  for (const line of lines) terminal.line(line);
-  return code;
 }
 
 function agentLines({ system }: LaunchCommand): readonly string[] {
@@ -125,7 +114,7 @@ async function start(command: LaunchCommand, options: LaunchOptions, agent: Agen
     throw new Error(`The Parley on port ${options.port} serves ${running.models.join(', ')}, not ${options.model}.`);
   const needsModel = options.model !== undefined || !options.serverFlags.some((flag) => /^--remote\b/.test(flag));
   const model = needsModel ? await chosenModel(command, options.model) : undefined;
-  return duringServer(command, serverWords(options, model), async (url) => {
+  return duringServer(command, serverArgs(options, model), async (url) => {
     const own = await runningServer(url, keyOf(command, options), command.fetch);
     if (!own) throw new Error(`The server at ${url} does not answer.`);
     return onServer(agentServer(command, { ...options, model: undefined }, own));
@@ -151,15 +140,15 @@ function agentServer(command: LaunchCommand, options: LaunchOptions, running: Ru
 
 /** Asks only if there are several models and a user who can answer. */
 async function chosenModel(command: LaunchCommand, name: string | undefined): Promise<string> {
-  const { places, terminal, ask } = command;
+  const { modelFolders, terminal, ask } = command;
   if (name !== undefined) {
     if (isRemoteModel(name)) return name;
-    const file = await findFile(name, places).catch((error: Error) => {
+    const file = await findFile(name, modelFolders).catch((error: Error) => {
       throw new Error(`${error.message}\nName another model with --model.`);
     });
     return file.path;
   }
-  const facts = await Promise.all((await findModels(places)).map(modelFacts));
+  const facts = await Promise.all((await findModels(modelFolders)).map(modelFacts));
   const models = facts.filter((one) => one.type === 'model');
   const [only] = models;
   if (!only)
@@ -180,7 +169,7 @@ function modelLine(number: number, { name, bytes, context }: Extract<ModelFacts,
 }
 
 /** A free port, unless one was named: the server belongs to the agent. Flags of the person win. */
-function serverWords({ port, portGiven, password, serverFlags }: LaunchOptions, model?: string): readonly string[] {
+function serverArgs({ port, portGiven, password, serverFlags }: LaunchOptions, model?: string): readonly string[] {
   return [
     ...(model === undefined ? ['--nomodel'] : ['--model', model]),
     ...['--port', String(portGiven ? port : 0), '--skiplauncher'],
@@ -201,20 +190,20 @@ async function duringServer(
   use: (url: string) => Promise<number>,
 ): Promise<number> {
   let isReady = false;
-  const launched = new Launched(startServer, (line) => isReady || terminal.line(line));
+  const serverProcess = new ServerProcess(startServer, (line) => isReady || terminal.line(line));
   const reached = <Type extends 'running' | 'ended'>(type: Type) =>
-    new Promise<Extract<Launched['state'], { type: Type }>>((resolve) =>
-      launched.watch(() => launched.state.type === type && resolve(launched.state as never)),
+    new Promise<Extract<ServerProcess['state'], { type: Type }>>((resolve) =>
+      serverProcess.watch(() => serverProcess.state.type === type && resolve(serverProcess.state as never)),
     );
   const [ready, ended] = [reached('running'), reached('ended')];
   let signal: (typeof stopSignals)[number] | undefined;
   const stop = (name: (typeof stopSignals)[number]): void => {
     signal ??= name;
-    launched.stop();
+    serverProcess.stop();
   };
   for (const name of stopSignals) signals.on(name, stop);
   try {
-    launched.start(args);
+    serverProcess.start(args);
     const state = await Promise.race([ready, ended]);
     if (state.type === 'ended') return signal === undefined ? 3 : signalCode(signal);
     isReady = true;
@@ -222,14 +211,14 @@ async function duringServer(
     for (const name of stopSignals) signals.off(name, stop);
     return await use(state.address.replace('//localhost:', '//127.0.0.1:'));
   } finally {
-    const { state } = launched;
+    const { state } = serverProcess;
     if (isReady && state.type === 'ended') {
       terminal.line(`The server has ended with code ${state.code}. Its last lines:`);
-      for (const line of launched.lines.slice(-5)) terminal.line(line);
+      print(terminal, serverProcess.lines.slice(-5));
     }
-    launched.stop();
-    const timer = setTimeout(() => launched.stop(), stopMs);
-    if (launched.busy) await ended;
+    serverProcess.stop();
+    const timer = setTimeout(() => serverProcess.stop(), stopMs);
+    if (serverProcess.busy) await ended;
     clearTimeout(timer);
     for (const name of stopSignals) signals.off(name, stop);
   }

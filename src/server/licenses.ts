@@ -1,7 +1,23 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { tryParseJson } from '../core/json.ts';
 import { readText } from '../core/read-text.ts';
+import { type CommandContext, command, flag, print, printJson } from './command.ts';
+
+const usage = `parley licenses         the licences of everything that comes with Parley
+parley licenses --json  the same for scripts`;
+
+const ownLicenses = () => readLicenses(fileURLToPath(new URL('../..', import.meta.url)));
+
+/** `parley licenses` */
+export const licensesCommand = command(
+  { usage, options: { json: flag } },
+  ({ values, positionals }, { terminal, read = ownLicenses }: CommandContext & { readonly read?: () => Licenses }) => {
+    if (positionals.length > 0) return undefined;
+    return values.json ? printJson(terminal, read()) : print(terminal, [licensesText(read())]);
+  },
+);
 
 /** A package whose code comes with the program. */
 type LicensedPackage = ReturnType<typeof readPackage>;

@@ -1,13 +1,11 @@
 import { logIn } from '../mcp/login.ts';
 import type { LoginFile } from '../mcp/logins.ts';
-import { command, flag, type Lines, text } from './command.ts';
+import { type CommandContext, command, flag, text } from './command.ts';
 import { loginFile, namedServers } from './tool-servers.ts';
 
-interface McpCommand {
-  readonly args: readonly string[];
+interface McpCommand extends CommandContext {
   /** Used without `--mcpfile`. */
   readonly defaultFile: string;
-  readonly terminal: Lines;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly open: (url: string) => void;

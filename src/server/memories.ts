@@ -27,7 +27,7 @@ export function openMemories(
  * Of all owners together: what is kept is found by hashes. In memory only: after a restart the next turn of a conversation is computed from the first message that had
  * memories.
  */
-export function keptRecalls(): KeptRecalls & { clear(): void } {
+export function recallCache(): KeptRecalls & { clear(): void } {
   const blocks = new BoundedMap<string>({ entries: 5000, bytes: 4 * 2 ** 20 });
   return {
     get: (key) => blocks.get(key),
@@ -40,18 +40,18 @@ export function keptRecalls(): KeptRecalls & { clear(): void } {
 
 interface RecallDeps {
   readonly memories: LibrariesOf<MemoryLibrary>;
-  readonly kept: KeptRecalls;
+  readonly cache: KeptRecalls;
   readonly character: string | undefined;
   readonly embedding: EmbeddingService | undefined;
   readonly warn: (sentence: string) => void;
 }
 
-export function recallWith({ memories, kept, character, embedding, warn }: RecallDeps): Recall {
+export function recallWith({ memories, cache, character, embedding, warn }: RecallDeps): Recall {
   return async (request, requestContext, use) => {
     const { sender } = requestContext;
     if (!sender) return request;
-    const cache = use === 'reply' ? kept : { get: (key: string) => kept.get(key), set: () => undefined };
-    const options = { library: memories.of(sender), character, kept: cache, owner: libraryOf(sender) };
+    const replyCache = use === 'reply' ? cache : { get: (key: string) => cache.get(key), set: () => undefined };
+    const options = { library: memories.of(sender), character, kept: replyCache, owner: libraryOf(sender) };
     try {
       return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, requestContext) });
     } catch (error) {

@@ -144,7 +144,7 @@ interface ChatEngines extends Pick<ModelContext, 'text' | 'taskServices' | 'lane
 /** The chats of one model. */
 function modelChat(
   { name = '', settings, format, remote }: ModelSetup,
-  services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'recalls' | 'beside'>,
+  services: Pick<ServerServices, 'tools' | 'clients' | 'warn' | 'summaries' | 'recalls' | 'auxiliaryModel'>,
   { text, lane, taskServices, character }: ChatEngines,
 ): ChatService {
   const { tools, clients, warn, summaries } = services;
@@ -155,7 +155,7 @@ function modelChat(
   const reported = new Set<string>();
   const memories = settings.memory ? clients?.memories : undefined;
   const { embedding } = taskServices;
-  const recall = memories && recallWith({ memories, kept: services.recalls, character, embedding, warn });
+  const recall = memories && recallWith({ memories, cache: services.recalls, character, embedding, warn });
   const serverTools: ServerTools = {
     servers: offersTools ? chosen(tools) : undefined,
     serversOf: offersTools ? (reader) => chosen(serversOf(reader)) : undefined,
@@ -219,12 +219,12 @@ function modelChat(
 /** The model of `--compactmodel`, for the chats of the model in this lane. */
 function summaryModelOf(
   { compactmodel: name, reqtimeout }: Settings,
-  { beside }: Pick<ServerServices, 'beside'>,
+  { auxiliaryModel }: Pick<ServerServices, 'auxiliaryModel'>,
   lane: string,
 ): SummaryModel | undefined {
-  if (name === '' || !beside) return undefined;
+  if (name === '' || !auxiliaryModel) return undefined;
   const select: SummaryModel['select'] = async () => {
-    const selected = await beside(name);
+    const selected = await auxiliaryModel(name);
     if (!selected) throw new AppError('model-load-failed', { model: name, reason: 'it is being replaced' });
     const { context, release } = selected;
     if (context.lane !== lane) return { chat: context.summaryChat(), contextSize: context.text.contextSize(), release };

@@ -36,8 +36,17 @@ const machine = {
 function library(base = 'http://127.0.0.1:1') {
   const hub = { base, token: undefined, offline: false };
   const target = mkdtempSync(join(root, 'target-'));
-  const places = [{ program: 'LM Studio', folder: other, layout: 'files' as const }];
-  const own = createLibrary({ folder, allowLinks: false, places, target, hub, fetch, wait: async () => {}, machine });
+  const modelFolders = [{ program: 'LM Studio', folder: other, layout: 'files' as const }];
+  const own = createLibrary({
+    folder,
+    allowLinks: false,
+    modelFolders,
+    target,
+    hub,
+    fetch,
+    wait: async () => {},
+    machine,
+  });
   return { target, own };
 }
 

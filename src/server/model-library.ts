@@ -8,26 +8,26 @@ import { isPublicAddress } from '../http/address.ts';
 import { deleteModel, otherOwner } from '../library/delete-model.ts';
 import type { DownloadDeps } from '../library/download.ts';
 import { Downloads, type DownloadsOptions } from '../library/downloads.ts';
-import { type FoundFile, findModels } from '../library/find-models.ts';
+import { findModels, type LocalModelFile } from '../library/find-models.ts';
 import { type Hub, hubOf } from '../library/hub/access.ts';
 import { readRepository } from '../library/hub/repository.ts';
 import { searchHub } from '../library/hub/search.ts';
+import { knownModelFolders, type ModelFolder } from '../library/model-folders.ts';
 import { readOllamaName } from '../library/ollama/name.ts';
-import { knownPlaces, type Place } from '../library/places.ts';
 import { pull } from '../library/pull.ts';
 import { readSource, type Source, sourceName } from '../library/source.ts';
 import { noVariant, variantsOf } from '../library/variants.ts';
 import { adminFiles, isModelFile, modelsFolder } from '../models/admin-options.ts';
 import { type HubMachine, type HubModelFiles, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { modelFileFacts } from './model-file-facts.ts';
-import { askNpm } from './npm-package.ts';
+import { findNpmPackage } from './npm-package.ts';
 import { chooseHere, type HeldMemory, ownMachine } from './own-machine.ts';
 
 interface LibraryDeps {
   readonly folder: string;
   readonly allowLinks: boolean;
   /** Folders of this and other programs. */
-  readonly places: readonly Place[];
+  readonly modelFolders: readonly ModelFolder[];
   /** Where downloads go. */
   readonly target: string;
   readonly hub: Hub;
@@ -42,7 +42,7 @@ interface LibraryDeps {
 export interface FileLibrary extends ModelLibrary {
   readonly downloads: Downloads;
   /** The listed model file with this path. */
-  find(path: string): Promise<FoundFile | undefined>;
+  find(path: string): Promise<LocalModelFile | undefined>;
 }
 
 /** The library of a server with these settings. */
@@ -55,7 +55,7 @@ export function modelLibrary(
   return createLibrary({
     folder,
     allowLinks: settings.adminallowlinks,
-    places: knownPlaces(thisSystem()).filter((place) => place.folder !== folder),
+    modelFolders: knownModelFolders(thisSystem()).filter((place) => place.folder !== folder),
     target: settings.admindir || ownFolder('models'),
     hub: hubOf(thisSystem()),
     fetch,
@@ -69,7 +69,7 @@ const maxKnown = 50;
 type ModelSource = Source & { readonly type: 'model' };
 
 export function createLibrary(deps: LibraryDeps): FileLibrary {
-  const { folder, allowLinks, places, hub, fetch, wait } = deps;
+  const { folder, allowLinks, modelFolders, hub, fetch, wait } = deps;
   const asking = { hub, fetch, allowsAddress: isPublicAddress, ...(wait && { wait }) };
   const facts = modelFileFacts();
   const downloads = new Downloads({
@@ -80,8 +80,8 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
       const { target, machine } = deps;
       return pull(
         source,
-        { folder: target, hub, choose: chooseHere(machine), places },
-        { ...asking, findPackage: askNpm, ...running },
+        { folder: target, hub, choose: chooseHere(machine), modelFolders },
+        { ...asking, findPackage: findNpmPackage, ...running },
       );
     },
     saved: deps.saved,
@@ -90,7 +90,7 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
     now: () => performance.now(),
   });
 
-  const find = async (path: string) => (await findModels(places)).find((file) => file.path === path);
+  const find = async (path: string) => (await findModels(modelFolders)).find((file) => file.path === path);
   /** A person changes the context and looks at one model and another: the hub is not asked each time. */
   const known = new Map<string, { readonly at: number; readonly model: HubModelFiles }>();
 
@@ -124,7 +124,7 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
   return {
     find,
     list: async () => {
-      const found = (await findModels(places)).map(async ({ path, name, program }) => {
+      const found = (await findModels(modelFolders)).map(async ({ path, name, program }) => {
         const read = await facts(path);
         return { option: path, name, type: 'model', program, facts: read } as const;
       });
@@ -149,7 +149,10 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
       for (const one of loaded)
         if ((await realpath(one).catch(() => undefined)) === real)
           throw new Error(`${option} is loaded. Switch to another model or unload it first.`);
-      await deleteModel(path, found ? (places.find(({ program }) => program === 'Parley')?.folder ?? '') : folder);
+      await deleteModel(
+        path,
+        found ? (modelFolders.find(({ program }) => program === 'Parley')?.folder ?? '') : folder,
+      );
     },
     download: (text, signal) => {
       const name = nameOf(modelSource(text));

@@ -8,15 +8,15 @@ import { welcome } from '../observe/banner.ts';
 import { JsonTerminal } from '../observe/json-log.ts';
 import { streamOutput, Terminal } from '../observe/terminal.ts';
 import { guardFaults } from './guard-faults.ts';
-import type { ReachedOutput } from './reached-output.ts';
+import type { ResultOutput } from './result-output.ts';
 import { createRuntime, type Runtime } from './runtime.ts';
 import { serve } from './serve.ts';
-import type { Stops } from './stops.ts';
+import type { ShutdownSignals } from './shutdown-signals.ts';
 
 interface ModelModeOptions {
   readonly product: Product;
-  readonly stops: Stops;
-  readonly output: ReachedOutput;
+  readonly signals: ShutdownSignals;
+  readonly output: ResultOutput;
   /** Open the web client in the browser when the server is ready. */
   readonly opensPage: boolean;
   /** `--prompt` is a question to answer instead of a text to complete. */
@@ -35,7 +35,7 @@ function modeOf({ prompt, cli, benchmark }: Settings): Mode {
 /** Runs a mode that loads a model. */
 export async function runModel(
   { settings: flags, given, notes }: Running & Pick<Loaded, 'notes'>,
-  { product, stops, output, opensPage, answers }: ModelModeOptions,
+  { product, signals, output, opensPage, answers }: ModelModeOptions,
 ): Promise<void> {
   const mode = modeOf(flags);
   // With --prompt, standard output is the reply and nothing else.
@@ -48,18 +48,18 @@ export async function runModel(
       : new Terminal(streamOutput(scripted ? process.stderr : process.stdout, { moving: !scripted }));
   for (const line of scripted ? notes : [welcome(product.version), ...notes]) terminal.line(line);
   if (flags.highpriority) raisePriority(terminal);
-  const settings = await withModel(flags, given, terminal, stops);
+  const settings = await withModel(flags, given, terminal, signals);
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || mode === 'chat';
   const observed = served || mode === 'benchmark';
   const runtime = await createRuntime({ settings, given, terminal, product, served, quiet, observed });
-  stops.handle(runtime.stop);
+  signals.handle(runtime.stop);
   if (served) return serveModel(runtime, settings, terminal, opensPage);
   await runtime.engine.start();
   const { type } = runtime.engine.state();
   if (type !== 'ready') return runtime.exit(type === 'none' ? 2 : 3);
   const { terminalModes } = await import('./terminal-modes.ts');
   await terminalModes[mode === 'prompt' && answers ? 'answer' : mode](runtime, settings, terminal, output);
-  await runtime.exit(await output.settled(console.error));
+  await runtime.exit(await output.finish(console.error));
 }
 
 /** Downloads the model first, where the settings name one that is not here. */
@@ -67,12 +67,12 @@ async function withModel(
   settings: Settings,
   given: Running['given'],
   terminal: Terminal,
-  stops: Stops,
+  signals: ShutdownSignals,
 ): Promise<Settings> {
   if (!isRemoteModel(settings.model?.[0] ?? '')) return settings;
   const { ownFetching, withFetchedModel } = await import('./fetch-model.ts');
   const stop = new AbortController();
-  stops.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue')));
+  signals.handle(() => stop.abort(new Error('it was stopped. What was downloaded is kept. Try again to continue')));
   return withFetchedModel(settings, { ...ownFetching(settings), given, terminal, signal: stop.signal });
 }
 
@@ -84,7 +84,7 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     load: () => runtime.registry.load(kind, name),
   }));
   const listening = (): void => {
-    guardFaults({ facts: reportFacts(), say: (line) => terminal.line(line, { level: 'error' }) });
+    guardFaults({ facts: reportFacts(), log: (line) => terminal.line(line, { level: 'error' }) });
     runtime.resumeDownloads();
   };
   await serve({ runtime, given, settings, terminal, opensPage, listening });

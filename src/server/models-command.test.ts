@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
 import type { Recommendation } from '../core/models-view.ts';
 import { defaultMemory } from '../engines/llama/model-shape.ts';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { openRegistry } from '../library/testing/registry.ts';
 import { Terminal } from '../observe/terminal.ts';
@@ -15,7 +15,7 @@ import { searchCommand } from './search-command.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-models-'));
 const folder = join(root, 'models');
-const places: Place[] = [{ program: 'LM Studio', folder, layout: 'files' }];
+const modelFolders: ModelFolder[] = [{ program: 'LM Studio', folder, layout: 'files' }];
 beforeAll(async () => {
   mkdirSync(join(folder, 'two'), { recursive: true });
   await writeGguf(join(folder, 'small.gguf'), {
@@ -41,7 +41,7 @@ function terminal() {
 
 async function run(...args: string[]) {
   const screen = terminal();
-  const code = await modelsCommand({ args, places, terminal: screen.terminal });
+  const code = await modelsCommand({ args, modelFolders, terminal: screen.terminal });
   return { code, text: screen.text() };
 }
 
@@ -58,7 +58,7 @@ describe('parley models', () => {
     const screen = terminal();
     await modelsCommand({
       args: [],
-      places: [{ program: 'Jan', folder: join(root, 'none'), layout: 'files' }],
+      modelFolders: [{ program: 'Jan', folder: join(root, 'none'), layout: 'files' }],
       terminal: screen.terminal,
     });
     expect(screen.text()).toMatch(/No models were found in the folders of Jan\.\n.*parley pull/);

@@ -3,11 +3,11 @@ import { byteSize } from '../core/readable.ts';
 import { describeGguf } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/gguf.ts';
 import { fileHash } from '../library/file-hash.ts';
-import { type FoundFile, findModels } from '../library/find-models.ts';
-import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
-import type { Place } from '../library/places.ts';
+import { findModels, type LocalModelFile } from '../library/find-models.ts';
+import { type ModelFacts, modelFacts, modelsNamed } from '../library/model-facts.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';
-import { type Command, CommandError, command, flag } from './command.ts';
+import { type Command, CommandError, command, flag, print, printJson } from './command.ts';
 
 const usage = `parley list                   the models on this machine, also those that other programs fetched (also: parley models)
 parley list --json            the same for scripts
@@ -20,32 +20,30 @@ NAME is a name of the list, or the path of a file.`;
 /** `parley models` and `parley list` */
 export const modelsCommand = command(
   { usage, options: { json: flag } },
-  async ({ values, positionals }, { places, terminal }: Pick<Command, 'args' | 'places' | 'terminal'>) => {
+  async ({ values, positionals }, { modelFolders, terminal }: Pick<Command, 'args' | 'modelFolders' | 'terminal'>) => {
     const [action = 'list', name, ...rest] = positionals;
     if (action === 'list') {
       if (name !== undefined) return undefined;
-      const facts = await Promise.all((await findModels(places)).map(modelFacts));
-      if (values.json) terminal.line(JSON.stringify(facts, undefined, 2));
-      else for (const line of listLines(facts, places)) terminal.line(line);
-      return 0;
+      const facts = await Promise.all((await findModels(modelFolders)).map(modelFacts));
+      return values.json ? printJson(terminal, facts) : print(terminal, listLines(facts, modelFolders));
     }
     const known = { show, verify, path: showPath } as const;
     if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0 || values.json) return undefined;
-    return known[action as keyof typeof known](await findFile(name, places), terminal);
+    return known[action as keyof typeof known](await findFile(name, modelFolders), terminal);
   },
 );
 
 /** The model that a person means. */
-export async function findFile(name: string, places: readonly Place[]): Promise<FoundFile> {
+export async function findFile(name: string, modelFolders: readonly ModelFolder[]): Promise<LocalModelFile> {
   const own = await stat(name).catch(() => undefined);
   if (own?.isFile()) return { name, path: name, program: '' };
-  const [model, ...others] = meantModel(await findModels(places), name);
+  const [model, ...others] = modelsNamed(await findModels(modelFolders), name);
   if (!model) throw new CommandError(`There is no model ${name} here; parley list shows those that there are.`);
   if (others.length === 0) return model;
   throw new CommandError(`${name} may be any of these: ${[model, ...others].map(({ path }) => path).join(', ')}`);
 }
 
-async function show({ path }: FoundFile, terminal: Terminal): Promise<number> {
+async function show({ path }: LocalModelFile, terminal: Terminal): Promise<number> {
   const description = readGguf(path).then(describeGguf);
   terminal.line(
     await description.catch((error: Error) => {
@@ -55,12 +53,12 @@ async function show({ path }: FoundFile, terminal: Terminal): Promise<number> {
   return 0;
 }
 
-async function showPath({ path }: FoundFile, terminal: Terminal): Promise<number> {
+async function showPath({ path }: LocalModelFile, terminal: Terminal): Promise<number> {
   terminal.line(path);
   return 0;
 }
 
-async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
+async function verify(file: LocalModelFile, terminal: Terminal): Promise<number> {
   const facts = await modelFacts(file);
   if (facts.type === 'damaged') throw new CommandError(`${file.path}: ${facts.reason}`, 3);
   const digest = await fileHash(file.path, 'sha256', (bytes) =>
@@ -75,9 +73,9 @@ async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
   return 0;
 }
 
-function listLines(facts: readonly ModelFacts[], places: readonly Place[]): readonly string[] {
+function listLines(facts: readonly ModelFacts[], modelFolders: readonly ModelFolder[]): readonly string[] {
   if (facts.length === 0) {
-    const programs = [...new Set(places.map(({ program }) => program))];
+    const programs = [...new Set(modelFolders.map(({ program }) => program))];
     return [
       `No models were found in the folders of ${programs.join(', ')}.`,
       'parley pull OWNER/NAME downloads one (parley search WORDS finds it); any GGUF file can be given with --model FILE.',

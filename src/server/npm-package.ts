@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { codeReason } from '../core/network-error.ts';
 
 /** The person's own npm knows the registry, its address and its key. */
-export async function askNpm(specifier: string): Promise<{ tarball: string; integrity: string }> {
+export async function findNpmPackage(specifier: string): Promise<{ tarball: string; integrity: string }> {
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const options = { shell: process.platform === 'win32', maxBuffer: 2 ** 24 };
   const { stdout } = await promisify(execFile)(npm, ['view', specifier, 'dist', '--json'], options).catch(

@@ -6,7 +6,7 @@ import { type BuildDeps, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
 import { type Command, CommandError, command, text } from './command.ts';
-import { askNpm } from './npm-package.ts';
+import { findNpmPackage } from './npm-package.ts';
 import { runProbe } from './probe.ts';
 
 export interface BuildCommand
@@ -29,7 +29,7 @@ parley pack repair [NAME]   fetch again what is broken`;
 export const buildCommand = command(
   { usage: packUsage, options: { source: text, arch: text, jobs: text } },
   async ({ values, positionals: [what, ...rest] }, context: BuildCommand) => {
-    const { terminal, folder, signal, fetch, now, findPackage = askNpm, probe = runProbe } = context;
+    const { terminal, folder, signal, fetch, now, findPackage = findNpmPackage, probe = runProbe } = context;
     const { source, arch = '', jobs = '' } = values;
     const isValid = /^(\d+[af]?(-real|-virtual)?([,;](?=\d)|$))*$/.test(arch) && /^([1-9]\d{0,3})?$/.test(jobs);
     if (what !== 'cuda' || rest.length > 0 || !isValid) return undefined;

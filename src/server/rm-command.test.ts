@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { Terminal } from '../observe/terminal.ts';
 import { rmCommand } from './rm-command.ts';
 
@@ -17,7 +17,7 @@ function computer() {
   for (const name of ['Foo-Q4_0.gguf', 'mmproj-F16.gguf'])
     writeFileSync(join(folder, 'acme--Foo', name), Buffer.alloc(2_000_000));
   writeFileSync(join(other, 'Bar.gguf'), 'x');
-  const places: Place[] = [{ program: 'LM Studio', folder: other, layout: 'files' }];
+  const modelFolders: ModelFolder[] = [{ program: 'LM Studio', folder: other, layout: 'files' }];
   const run = async (args: string[], answer?: string) => {
     let text = '';
     const write = (piece: string) => {
@@ -31,7 +31,7 @@ function computer() {
             write(question);
             return answer;
           };
-    return { code: await rmCommand({ args, places, folder, terminal, ask }), text: () => text };
+    return { code: await rmCommand({ args, modelFolders, folder, terminal, ask }), text: () => text };
   };
   return { folder, other, run, model: join(folder, 'acme--Foo', 'Foo-Q4_0.gguf') };
 }

@@ -3,7 +3,7 @@ import { type Deletion, deleteModel, filesOfModel, otherOwner } from '../library
 import { type Command, command, flag, text } from './command.ts';
 import { findFile } from './models-command.ts';
 
-type RmCommand = Pick<Command, 'args' | 'places' | 'folder' | 'terminal' | 'ask'>;
+type RmCommand = Pick<Command, 'args' | 'modelFolders' | 'folder' | 'terminal' | 'ask'>;
 
 const usage = `parley rm NAME [--yes] [--admindir FOLDER]
 Deletes a model of the models folder with all that belongs to it: its parts, its projector and draft models that no other model there needs.
@@ -14,10 +14,13 @@ const options = { admindir: text, yes: { ...flag, short: 'y' } } as const;
 /** `parley rm` */
 export const rmCommand = command(
   { usage, options, failureCode: 3 },
-  async ({ values, positionals: [name, ...rest] }, { places, folder: modelsFolder, terminal, ask }: RmCommand) => {
+  async (
+    { values, positionals: [name, ...rest] },
+    { modelFolders, folder: modelsFolder, terminal, ask }: RmCommand,
+  ) => {
     if (name === undefined || rest.length > 0) return undefined;
     const folder = values.admindir || modelsFolder;
-    const file = await findFile(name, [{ program: 'Parley', folder, layout: 'files' }, ...places]);
+    const file = await findFile(name, [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders]);
     // A path has no program.
     if (file.program !== '' && file.program !== 'Parley') throw new Error(otherOwner(file));
     const model = await filesOfModel(file.path, folder);

@@ -59,7 +59,7 @@ interface RoutedDeps {
 }
 
 export type Routing = Required<
-  Pick<AppDeps, 'resolve' | 'beside' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
+  Pick<AppDeps, 'resolve' | 'auxiliaryModel' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
 >;
 
 export interface RoutedApp {
@@ -388,7 +388,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
       : undefined;
   const app = build({
     resolve: (...request) => router.resolve(...request),
-    beside: (name) => router.beside(name),
+    auxiliaryModel: (name) => router.beside(name),
     presentSettings: () => router.defaultModel.settings,
     slowReply: (name, perSecond) => void adviseAgainst(name, perSecond),
     models: {

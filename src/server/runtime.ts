@@ -29,7 +29,7 @@ import { swapLimits } from '../models/swap-order.ts';
 import { displayName, modelPath } from '../models/text-engine.ts';
 import { exchangeLog, JsonTerminal } from '../observe/json-log.ts';
 import { printable } from '../observe/printable.ts';
-import { Repeats } from '../observe/repeats.ts';
+import { RateLimitedLog } from '../observe/rate-limited-log.ts';
 import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
@@ -111,9 +111,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const own = modelSetup(model, registry);
   const lastModel = lastModelFile(options, model);
   const choice = await lastModel?.read();
-  const first = startable(own.source);
+  const engine = startable(model, own.source);
   // The model loads while the rest is set up. With --singleinstance an older instance has to stop first: both may not fit.
-  if (!choice && startsLoaded(settings) && !settings.singleinstance) void first.start();
+  if (!choice && startsLoaded(settings) && !settings.singleinstance) void engine.start();
   const tools = served ? await toolServers(options) : undefined;
   const tracer = served ? await openTracer(options) : undefined;
   const { createApp } = await import('./app.ts');
@@ -146,8 +146,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     build,
   });
   documents?.bind({ embedding: () => app.context.taskServices.embedding, requestQueue: app.requestQueue });
-  const engine =
-    choice && restore ? restored(() => restore(choice), model, registry) : { ...first, model: () => model };
+  if (choice && restore) engine.restoreWith(() => restore(choice), registry);
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),
@@ -290,36 +289,30 @@ const unloadReasons: Partial<Record<UnloadReason, string>> = {
   room: 'is unloaded to make room; the next request for it loads it again.',
 };
 
-function startable(source: TextSource): StartableModel {
+/** The text model of the start, which is started once. */
+function startable(model: PreparedModel, source: TextSource) {
+  let present = { model, source };
+  let restored = async (): Promise<void> => undefined;
   let started: Promise<void> | undefined;
-  return {
-    start: () => {
-      started ??= source.use().then(
-        ({ release }) => release(),
-        // Its state says how it failed.
-        () => undefined,
-      );
-      return started;
-    },
-    state: () => source.state(),
+  const load = async (): Promise<void> => {
+    await restored();
+    await present.source.use().then(
+      ({ release }) => release(),
+      // Its state says how it failed.
+      () => undefined,
+    );
   };
-}
-
-/** The model that the last run had switched to; the one of the command line if that is not possible. */
-function restored(restore: () => Promise<PreparedModel>, first: PreparedModel, registry: Registry) {
-  let model = first;
-  let started: Promise<void> | undefined;
-  const source = () => modelSetup(model, registry).source;
   return {
-    start: () => {
-      started ??= restore().then((present) => {
-        model = present;
-        return startable(source()).start();
-      });
-      return started;
+    start: () => (started ??= load()),
+    state: () => present.source.state(),
+    model: () => present.model,
+    /** Before the start: what the last run had switched to is started instead; the model itself if that is not possible. */
+    restoreWith: (restore: () => Promise<PreparedModel>, registry: Registry): void => {
+      restored = async () => {
+        const model = await restore();
+        present = { model, source: modelSetup(model, registry).source };
+      };
     },
-    state: () => source().state(),
-    model: () => model,
   };
 }
 
@@ -346,7 +339,7 @@ function logs(
     if (line !== undefined) terminal.line(line);
   };
   const wasLogged: RequestLog['wasLogged'] = (error) => requestLog.wasLogged(error);
-  const refusalLog = new RefusalLog({ repeats: new Repeats({ say: log }), quiet, now, wasLogged });
+  const refusalLog = new RefusalLog({ log: new RateLimitedLog({ log: log }), quiet, now, wasLogged });
   return {
     observer: observed ? requestLog : {},
     turnEnded: turnsReported ? turnEnded : undefined,
@@ -459,7 +452,7 @@ async function settle(running: Running, file: ModelFile, options: SettleOptions)
 }
 
 async function toolServers({ settings, product, terminal }: RuntimeOptions) {
-  const options = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
+  const options = { settings, product, environment: process.env, log: (line: string) => terminal.line(line) };
   const configs = await checked(() => namedServers(options));
   if (configs.length === 0 && !settings.admin) return undefined;
   const pool = await connectToolServers(configs, options);
@@ -484,7 +477,7 @@ async function openTracer({ settings, product, terminal }: RuntimeOptions): Prom
     url: reading.url,
     headers: otlpHeaders(own ?? common),
     resource: { service: process.env.OTEL_SERVICE_NAME || 'parley', version: product.version },
-    say: (line) => terminal.line(line, { level: 'warn' }),
+    log: (line) => terminal.line(line, { level: 'warn' }),
   });
 }
 

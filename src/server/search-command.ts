@@ -2,7 +2,7 @@ import { type HubModel, hubOrders, type Recommendations } from '../core/models-v
 import { byteSize, tableLines } from '../core/readable.ts';
 import { searchHub } from '../library/hub/search.ts';
 import { printable } from '../observe/printable.ts';
-import { type Command, CommandError, command, flag, hubParts, text } from './command.ts';
+import { type Command, CommandError, command, flag, hubDeps, print, printJson, text } from './command.ts';
 
 interface SearchCommand extends Pick<Command, 'args' | 'hub' | 'terminal' | 'fetch' | 'signal'> {
   readonly recommended: () => Promise<Recommendations>;
@@ -24,17 +24,13 @@ export const searchCommand = command(
     const words = positionals.join(' ');
     if (words === '') {
       const recommended = await context.recommended();
-      if (json) terminal.line(JSON.stringify(recommended.models, undefined, 2));
-      else for (const line of recommendedLines(recommended)) terminal.line(line);
-      return 0;
+      return json ? printJson(terminal, recommended.models) : print(terminal, recommendedLines(recommended));
     }
     const count = Math.min(Number(number), maxCount);
     const models = await hubModels({ words, order, count }, context).catch((error: Error) => {
       throw new CommandError(`The hub could not be searched: ${error.message}.`, 3);
     });
-    if (json) terminal.line(JSON.stringify(models, undefined, 2));
-    else for (const line of searchLines(models)) terminal.line(line);
-    return 0;
+    return json ? printJson(terminal, models) : print(terminal, searchLines(models));
   },
 );
 
@@ -46,7 +42,7 @@ async function hubModels(
   const models: HubModel[] = [];
   let cursor: string | undefined;
   do {
-    const page = await searchHub({ ...search, count: count - models.length, cursor }, hubParts(context));
+    const page = await searchHub({ ...search, count: count - models.length, cursor }, hubDeps(context));
     models.push(...page.models);
     cursor = page.next;
   } while (cursor !== undefined && models.length < count);

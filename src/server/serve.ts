@@ -4,7 +4,7 @@ import { setTimeout as systemWait } from 'node:timers/promises';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import { isAlive as isAliveNow } from '../core/processes.ts';
-import { ownCommand } from '../launcher/wanted.ts';
+import { ownCommand } from '../launcher/first-page.ts';
 import { offeredKinds } from '../models/engine-kinds.ts';
 import type { PreparedModel } from '../models/prepared-model.ts';
 import { startsLoaded } from '../models/residence.ts';
@@ -100,7 +100,7 @@ async function loadGiven({ given = [], settings, terminal }: Serving): Promise<r
     } catch (error) {
       const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
       // An engine that failed in its own process has reported it already.
-      if (!terminal.hasSaid(line)) terminal.line(line, { level: 'error' });
+      if (!terminal.hasPrinted(line)) terminal.line(line, { level: 'error' });
       if (!optional) return undefined;
       missing.push(model);
     }

@@ -39,9 +39,9 @@ import { KeptSummaries } from '../store/kept-summaries.ts';
 import { ActiveCalls } from './active-calls.ts';
 import type { ClientServices } from './client-services.ts';
 import type { DocumentServices } from './document-services.ts';
-import { keptRecalls } from './memories.ts';
+import { recallCache } from './memories.ts';
 
-interface SelectedBeside {
+interface SelectedModel {
   readonly context: {
     readonly lane: string;
     readonly text: TextService;
@@ -90,7 +90,7 @@ export interface ServiceDeps {
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
   readonly editor?: PictureEditor;
   /** Another model for a part of a request; undefined while it is being replaced. Never waits for requests. */
-  readonly beside?: ((name: string) => Promise<SelectedBeside | undefined>) | undefined;
+  readonly auxiliaryModel?: ((name: string) => Promise<SelectedModel | undefined>) | undefined;
   /** By default in memory only. */
   readonly summaries?: KeptSummaries<Message> | undefined;
   readonly warn: (text: string) => void;
@@ -141,9 +141,7 @@ export function serverServices(deps: ServiceDeps) {
       traceparent: tracer?.traceparent,
       over: [metrics.exchange, exchangeLog?.write, tracer?.record].filter((over) => over !== undefined),
     }),
-    ...(usage ? [(head: ObservedRequest) => usage.watch(head)] : []),
-    ...(conversations ? [(head: ObservedRequest) => conversations.watch(head)] : []),
-    ...(inspect > 0 ? [(head: ObservedRequest) => inspected.watch(head)] : []),
+    ...[usage, conversations, inspected].flatMap((sink) => (sink ? (head: ObservedRequest) => sink.watch(head) : [])),
   ];
   return {
     ...deps,
@@ -174,7 +172,7 @@ export function serverServices(deps: ServiceDeps) {
     /** Compacted beginnings of conversations (`--contextoverflow compact`). */
     summaries: deps.summaries ?? new KeptSummaries<Message>({ now: () => Date.now() }),
     /** What was remembered for each message of a conversation (`--memory`). */
-    recalls: keptRecalls(),
+    recalls: recallCache(),
     speechSettings: speechSettings(),
     /** The requests of each key that are being answered. */
     activeCalls: new ActiveCalls((key) => deps.keys?.isValid(key) ?? true),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../../scripts/conversion/gguf-file.ts';
-import type { Place } from '../library/places.ts';
+import type { ModelFolder } from '../library/model-folders.ts';
 import { testHub } from '../library/testing/hub.ts';
 import { openRegistry } from '../library/testing/registry.ts';
 import { Terminal } from '../observe/terminal.ts';
@@ -11,7 +11,7 @@ import { ownMachine } from './own-machine.ts';
 import { showCommand } from './show-command.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-show-'));
-const places: Place[] = [{ program: 'LM Studio', folder: root, layout: 'files' }];
+const modelFolders: ModelFolder[] = [{ program: 'LM Studio', folder: root, layout: 'files' }];
 beforeAll(async () => {
   mkdirSync(join(root, 'acme', 'Foo'), { recursive: true });
   await writeGguf(join(root, 'acme', 'Foo', 'foo.gguf'), {
@@ -33,7 +33,7 @@ async function show(args: string[], base = 'http://127.0.0.1:1') {
   };
   const code = await showCommand({
     args,
-    places,
+    modelFolders,
     hub: { base, token: undefined, offline: false, registry: base },
     machine: { ...ownMachine(), memory: async () => ({ gpuBytes: [], mainBytes: 2 ** 34 }) },
     terminal: new Terminal({ interactive: false, columns: 80, write }),

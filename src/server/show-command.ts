@@ -1,16 +1,16 @@
 import { byteSize, tableLines } from '../core/readable.ts';
 import { ggufSummary } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/gguf.ts';
-import { type FoundFile, findModels } from '../library/find-models.ts';
+import { findModels, type LocalModelFile } from '../library/find-models.ts';
 import { readRepository } from '../library/hub/repository.ts';
 import { searchHub } from '../library/hub/search.ts';
-import { meantModel } from '../library/model-facts.ts';
+import { modelsNamed } from '../library/model-facts.ts';
 import { shortOllamaName } from '../library/ollama/name.ts';
 import { readManifest, readText } from '../library/ollama/registry.ts';
 import { readSource, type Source } from '../library/source.ts';
 import { type HubMachine, hubFiles, readHubModel } from '../models/hub-files.ts';
 import { printable, printableText } from '../observe/printable.ts';
-import { type Command, CommandError, command, hubParts } from './command.ts';
+import { type Command, CommandError, command, hubDeps, print } from './command.ts';
 import { findFile } from './models-command.ts';
 
 interface ShowCommand extends Omit<Command, 'folder' | 'now' | 'ask'> {
@@ -20,7 +20,7 @@ interface ShowCommand extends Omit<Command, 'folder' | 'now' | 'ask'> {
 const usage = `parley show NAME
 What a model is and can do. NAME is one of parley list, the path of a file, a model on the hub (owner/name) or of Ollama (qwen3:8b), which is not downloaded.`;
 
-const fitWords = {
+const fitLabels = {
   card: 'fits on the graphics card',
   part: 'fits partly on the graphics card',
   processor: 'fits in main memory',
@@ -34,19 +34,18 @@ export const showCommand = command({ usage, options: {} }, async ({ positionals 
   const lines = await modelLines(name, context).catch((error: Error) => {
     throw error instanceof CommandError ? error : new CommandError(`${name}: ${error.message}`, 3);
   });
-  for (const line of lines) context.terminal.line(line);
-  return 0;
+  return print(context.terminal, lines);
 });
 
 async function modelLines(name: string, context: ShowCommand): Promise<readonly string[]> {
   const source = readSource(name);
-  const isHere = /\.gguf$/i.test(name) || meantModel(await findModels(context.places), name).length > 0;
+  const isHere = /\.gguf$/i.test(name) || modelsNamed(await findModels(context.modelFolders), name).length > 0;
   if (!isHere && source?.type === 'model') return hubLines(source, context);
   if (!isHere && source?.type === 'ollama') return ollamaLines(source, context);
-  return localLines(await findFile(name, context.places));
+  return localLines(await findFile(name, context.modelFolders));
 }
 
-async function localLines({ path, program }: FoundFile): Promise<readonly string[]> {
+async function localLines({ path, program }: LocalModelFile): Promise<readonly string[]> {
   const rows = ggufSummary(await readGguf(path)).map((row) => row.map((cell) => printable(cell)));
   return tableLines([...rows, ['Where:', `${path}${program ? ` (${program})` : ''}`]]);
 }
@@ -55,7 +54,7 @@ async function hubLines(
   { repository: id, revision, tag }: Source & { type: 'model' },
   context: ShowCommand,
 ): Promise<readonly string[]> {
-  const deps = hubParts(context);
+  const deps = hubDeps(context);
   const repository = await readRepository(id, revision, deps);
   const model = await readHubModel(repository, deps, tag);
   if (!model) throw new Error(`it has no ${tag ?? 'complete model file (.gguf)'}`);
@@ -83,7 +82,7 @@ async function hubLines(
     file.chosen ? '*' : ' ',
     file.name,
     byteSize(file.bytes),
-    file.fit === null ? '' : fitWords[file.fit],
+    file.fit === null ? '' : fitLabels[file.fit],
   ]);
   const safe = (row: readonly string[]) => row.map((cell) => printable(cell));
   return [
@@ -96,7 +95,7 @@ async function hubLines(
 }
 
 async function ollamaLines({ name }: Source & { type: 'ollama' }, context: ShowCommand): Promise<readonly string[]> {
-  const deps = hubParts(context);
+  const deps = hubDeps(context);
   const layers = await readManifest(name, deps);
   const short = shortOllamaName(name);
   const rows = layers

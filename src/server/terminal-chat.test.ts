@@ -18,7 +18,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 function world(script: (prompt: string) => Script, pace?: (next: () => void) => unknown) {
   const { text, engine, asked } = fakeService(({ prompt }) => script(prompt), pace ? { pace } : {});
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const lost = new AbortController();
+  const closed = new AbortController();
   let written = '';
   output.setEncoding('utf8').on('data', (piece: string) => {
     written += piece;
@@ -29,12 +29,12 @@ function world(script: (prompt: string) => Script, pace?: (next: () => void) => 
     controls: { ...defaultControls, maxTokens: 30 },
     input,
     output,
-    lost: lost.signal,
+    closed: closed.signal,
   });
   const until = async (condition: () => boolean) => {
     while (!condition()) await later();
   };
-  return { engine, asked, input, lost, over, until, written: () => written };
+  return { engine, asked, input, closed, over, until, written: () => written };
 }
 
 const echo = (prompt: string): Script => ({ pieces: [`(${prompt.length})`] });
@@ -101,7 +101,7 @@ describe('terminalChat: closed output', () => {
     await chat.until(() => steps.length > 0);
     steps.shift()?.();
     await chat.until(() => steps.length > 0);
-    chat.lost.abort();
+    chat.closed.abort();
     await chat.over;
     expect(chat.engine.running).toBe(0);
   });
@@ -109,7 +109,7 @@ describe('terminalChat: closed output', () => {
   test('ends a chat that waits for its next line', async () => {
     const chat = world(echo);
     await chat.until(() => chat.written().includes('> '));
-    chat.lost.abort();
+    chat.closed.abort();
     await chat.over;
     expect(chat.asked).toEqual([]);
   });

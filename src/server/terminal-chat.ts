@@ -11,17 +11,24 @@ interface TerminalChatOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   /** Aborts when standard output is closed. */
-  readonly lost?: AbortSignal;
+  readonly closed?: AbortSignal;
 }
 
 const help = `Commands: /clear forgets the conversation, /undo takes the last turn back, /quit ends. Ctrl+C stops a reply.`;
 
 /** `--cli`: a conversation in the terminal, without a server. */
-export async function terminalChat({ text, tags, controls, input, output, lost }: TerminalChatOptions): Promise<void> {
+export async function terminalChat({
+  text,
+  tags,
+  controls,
+  input,
+  output,
+  closed,
+}: TerminalChatOptions): Promise<void> {
   const terminal = createInterface({ input, output, prompt: '> ' });
   let turns: string[] = [];
   let running: AbortController | undefined;
-  lost?.addEventListener('abort', () => {
+  closed?.addEventListener('abort', () => {
     running?.abort();
     terminal.close();
   });
@@ -43,7 +50,7 @@ export async function terminalChat({ text, tags, controls, input, output, lost }
       running = undefined;
       output.write('\n');
     }
-    if (lost?.aborted) break;
+    if (closed?.aborted) break;
     terminal.prompt();
   }
   terminal.close();

@@ -9,9 +9,9 @@ import { fakeService } from './testing/service.ts';
 const limit = (maxTokens: number) => ({ ...defaultControls, maxTokens });
 
 function output() {
-  const lost = new AbortController();
+  const closed = new AbortController();
   const written: string[] = [];
-  return { lost, written, output: { lost: lost.signal, write: (text: string) => void written.push(text) } };
+  return { closed, written, output: { closed: closed.signal, write: (text: string) => void written.push(text) } };
 }
 
 test('oneShot: streams the reply and ends it with a line break', async () => {
@@ -45,21 +45,21 @@ test('oneShot: reports a missing model', async () => {
 test('oneShot: a closed output stops the generation', async () => {
   const steps: (() => void)[] = [];
   const { text, engine } = fakeService(() => ({ pieces: ['a', 'b', 'c'] }), { pace: (next) => steps.push(next) });
-  const { output: target, lost, written } = output();
+  const { output: target, closed, written } = output();
   const running = oneShot(text, 'x', limit(9), target);
   while (written.length === 0) {
     steps.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   }
-  lost.abort();
+  closed.abort();
   await running;
   expect([engine.running, written]).toEqual([0, ['a', '\n']]);
 });
 
 test('oneShot: an output closed before the start generates nothing', async () => {
   const { text, engine } = fakeService(() => ({ pieces: ['a'] }));
-  const { output: target, lost } = output();
-  lost.abort();
+  const { output: target, closed } = output();
+  closed.abort();
   await oneShot(text, 'x', limit(9), target);
   expect(engine.begun).toBe(0);
 });

@@ -11,11 +11,11 @@ import type { Terminal } from '../observe/terminal.ts';
 import { decodeControls, readControls } from '../protocols/controls/decode.ts';
 import { benchmark, benchmarkCsv, benchmarkText } from './benchmark.ts';
 import type { ModelContext } from './model-context.ts';
-import type { ReachedOutput } from './reached-output.ts';
+import type { ResultOutput } from './result-output.ts';
 import type { Runtime } from './runtime.ts';
 import { terminalChat } from './terminal-chat.ts';
 
-type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ReachedOutput) => Promise<void>;
+type TerminalMode = (runtime: Runtime, settings: Settings, terminal: Terminal, output: ResultOutput) => Promise<void>;
 
 /** The modes that load a model but start no server. */
 export const terminalModes = {
@@ -30,7 +30,7 @@ export const terminalModes = {
       controls: terminalControls(context),
       input: process.stdin,
       output: process.stdout,
-      lost: output.lost,
+      closed: output.closed,
     }),
   benchmark: async ({ app: { context } }, { benchmark: target }, terminal) => {
     const result = await benchmark(context.text);
@@ -79,13 +79,13 @@ export async function oneAnswer(
   await printed((requestContext) => chat.reply(request, requestContext), output);
 }
 
-type ReplyOutput = Pick<ReachedOutput, 'lost' | 'write'>;
+type ReplyOutput = Pick<ResultOutput, 'closed' | 'write'>;
 
 async function printed(
   generate: (requestContext: RequestContext) => AsyncIterable<GenerationEvent>,
   output: ReplyOutput,
 ): Promise<void> {
-  for await (const event of generate({ genkey: '', client: 'terminal', signal: output.lost })) {
+  for await (const event of generate({ genkey: '', client: 'terminal', signal: output.closed })) {
     if (event.type === 'text-delta') output.write(event.text);
     if (event.type === 'error') throw event.error;
   }

@@ -16,7 +16,7 @@ function parts(content: string | undefined, environment: Readonly<Record<string,
     settings,
     product: { name: 'Parley', version: '1' },
     environment,
-    say: (line: string) => said.push(line),
+    log: (line: string) => said.push(line),
     said,
   };
 }

@@ -10,14 +10,14 @@ import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.
 import { LoginFile } from '../mcp/logins.ts';
 import type { ToolServerPool } from '../mcp/pool.ts';
 import { printable } from '../observe/printable.ts';
-import { Repeats } from '../observe/repeats.ts';
+import { RateLimitedLog } from '../observe/rate-limited-log.ts';
 import type { ClientServices } from './client-services.ts';
 
 interface ToolServerDeps {
   readonly settings: Pick<Settings, 'mcpfile' | 'mcptimeout' | 'admin'>;
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** The file of MCP servers. With `--admin` it has a default, since servers can be added on the pages. */
@@ -117,7 +117,7 @@ export async function openAllowedServers(
 /** Connects in the background. Loads the MCP modules on demand. */
 export async function connectToolServers(
   configs: readonly ServerConfig[],
-  { settings, product, environment, say }: ToolServerDeps,
+  { settings, product, environment, log }: ToolServerDeps,
 ): Promise<ToolServerPool> {
   const [{ toolServerPool }, { sdkSessions }, { processGuard }] = await Promise.all([
     import('../mcp/pool.ts'),
@@ -125,12 +125,12 @@ export async function connectToolServers(
     import('../processes/guard.ts'),
   ]);
   // Limited, because a faulty tool server must not fill the log.
-  const repeats = new Repeats({ say, lines: 20 });
+  const repeats = new RateLimitedLog({ log, lines: 20 });
   return toolServerPool(configs, {
     open: sdkSessions({ product, environment, guard: processGuard(), logins: loginFile() }),
     startTimer: systemTimer,
     now: () => performance.now(),
     callMs: settings.mcptimeout * 1000,
-    log: (line) => repeats.tell('tool servers', printable(line, 600)),
+    log: (line) => repeats.log('tool servers', printable(line, 600)),
   });
 }

@@ -5,7 +5,7 @@ import { entryToDrop, type Owner, ownerOf } from '../../core/owner.ts';
 import type { ObservedRequest, RequestObserver } from '../../core/request-observer.ts';
 import type { Clock } from '../../core/timers.ts';
 import { isChat, isContent } from '../record.ts';
-import { lossOf, measured, type PromptSpeed, placeOf, type Turn } from './turn.ts';
+import { assignmentOf, lossOf, measured, type PromptSpeed, type Turn } from './turn.ts';
 
 /** What is kept: figures, and the few words of each loss. */
 const limits = { conversations: 100, turns: 100 };
@@ -52,7 +52,7 @@ interface Running {
   readonly from: number;
   firstTokenAt?: number;
   /** Undefined if it is not followed. */
-  placed?:
+  assigned?:
     | {
         readonly conversation: Conversation;
         readonly task: Turn['task'];
@@ -113,7 +113,7 @@ export class ConversationReport {
       event: (event, job) => {
         const one = running.get(job);
         if (!one) return;
-        if (event.type === 'start') one.placed = this.#place(event, request);
+        if (event.type === 'start') one.assigned = this.#assign(event, request);
         else if (event.type === 'finish' || event.type === 'error') {
           running.delete(job);
           from = tick();
@@ -123,7 +123,7 @@ export class ConversationReport {
     };
   }
 
-  #place(start: Start, { head, owner, model, facts }: Request): Running['placed'] {
+  #assign(start: Start, { head, owner, model, facts }: Request): Running['assigned'] {
     const { origin, promptTokens } = start;
     const sender = `${head.remoteAddress} ${head.headers['user-agent'] ?? ''}`;
     const session = firstHeader(head, sessionHeaders, firstHeader(head, subAgentHeaders));
@@ -131,7 +131,7 @@ export class ConversationReport {
     const sequence = origin?.previous?.sequence ?? Number.NaN;
     const previous = own.findLast(({ sequences }) => sequences.has(sequence));
     const task = sideTask(facts);
-    const { conversation: found, as } = placeOf(
+    const { conversation: found, as } = assignmentOf(
       { session, task, promptTokens, origin },
       {
         previous,
@@ -181,9 +181,9 @@ export class ConversationReport {
     this.#conversations = this.#conversations.filter((one) => one !== dropped?.one);
   }
 
-  #ended({ placed, from, firstTokenAt }: Running, event: Extract<GenerationEvent, { type: 'finish' }>): void {
-    if (!placed) return;
-    const { conversation, task, start, followsOwn } = placed;
+  #ended({ assigned, from, firstTokenAt }: Running, event: Extract<GenerationEvent, { type: 'finish' }>): void {
+    if (!assigned) return;
+    const { conversation, task, start, followsOwn } = assigned;
     const { totals, history, model } = conversation;
     const { usage, timings } = event;
     const isTurn = task === undefined || task === 'compaction';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptOrigin } from '../../core/events.ts';
-import { lossOf, measured, placeOf, secondsFor } from './turn.ts';
+import { assignmentOf, lossOf, measured, secondsFor } from './turn.ts';
 
 type Previous = NonNullable<PromptOrigin['previous']>;
 
@@ -61,7 +61,7 @@ describe('lossOf', () => {
   });
 });
 
-describe('placeOf', () => {
+describe('assignmentOf', () => {
   const conversation = (name: string, session?: string) => ({ name, session, firstPromptTokens: 9_000 });
   const [mine, other] = [conversation('mine', 'a'), conversation('other', 'b')];
   const none = { previous: undefined, ofSession: undefined, latest: undefined };
@@ -117,7 +117,7 @@ describe('placeOf', () => {
     ['a request of a session to a remote backend', asked(undefined, 'a'), { ...none, ofSession: mine }, 'mine', 'turn'],
     ['a first request', asked(), none, undefined, 'turn'],
   ] as const)('%s', (_, request, candidates, name, as) => {
-    const place = placeOf(request, candidates);
+    const place = assignmentOf(request, candidates);
     expect([place.conversation?.name, place.as]).toEqual([name, as]);
   });
 });

@@ -57,20 +57,20 @@ export function lossOf({ origin, miss, promptTokens, cachedTokens, droppedTokens
   return { cause, tokens: lost, at: common, ...words };
 }
 
-interface Asked {
+interface IncomingPrompt {
   readonly session: string | undefined;
   readonly task: SideTask | undefined;
   readonly promptTokens: number;
   readonly origin: PromptOrigin | undefined;
 }
 
-interface Known {
+interface KnownConversation {
   readonly session: string | undefined;
   /** Of its first turn. */
   readonly firstPromptTokens: number;
 }
 
-interface Candidates<Conversation extends Known> {
+interface Candidates<Conversation extends KnownConversation> {
   /** That of the earlier prompt with the longest common beginning. */
   readonly previous: Conversation | undefined;
   readonly ofSession: Conversation | undefined;
@@ -82,8 +82,8 @@ interface Candidates<Conversation extends Known> {
  * Where a request belongs: by the beginning of its prompt that it shares with an earlier one; headers decide only between conversations
  * that begin alike, and for requests that share nothing with their conversation.
  */
-export function placeOf<Conversation extends Known>(
-  { session, task, origin, promptTokens }: Asked,
+export function assignmentOf<Conversation extends KnownConversation>(
+  { session, task, origin, promptTokens }: IncomingPrompt,
   { previous, ofSession, latest }: Candidates<Conversation>,
 ): { readonly conversation: Conversation | undefined; readonly as: 'turn' | 'side' } {
   if (task && task !== 'compaction') return { conversation: ofSession ?? latest, as: 'side' };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commit, goodToken, testHub } from '../testing/hub.ts';
 import { type Hub, hubOf } from './access.ts';
 import { openFile, readRepository } from './repository.ts';
-import { askHub, type HubDeps } from './request.ts';
+import { type HubDeps, requestHub } from './request.ts';
 import { searchHub } from './search.ts';
 
 const bytes = Buffer.from('GGUF');
@@ -156,7 +156,7 @@ describe('readRepository', () => {
   });
 });
 
-describe('askHub: refusals', () => {
+describe('requestHub: refusals', () => {
   test.each([
     [
       'gated, without a token',
@@ -178,7 +178,7 @@ describe('askHub: refusals', () => {
       'acme/gated': { files: { 'a.gguf': bytes }, gated: 'auto' },
       'acme/open': { files: {} },
     });
-    await expect(askHub(`/${id}/resolve/main/a.gguf`, parts(base, { token }))).rejects.toThrow(sentence);
+    await expect(requestHub(`/${id}/resolve/main/a.gguf`, parts(base, { token }))).rejects.toThrow(sentence);
   });
 
   test('a limit of requests: waits as long as the hub says, and tries again', async () => {
@@ -195,7 +195,7 @@ describe('askHub: refusals', () => {
 
   test('a long wait is said instead', async () => {
     const { base } = await testHub({}, { first: [[429, { ratelimit: '"api";r=0;t=299' }]] });
-    await expect(askHub('/api/models', parts(base))).rejects.toThrow(
+    await expect(requestHub('/api/models', parts(base))).rejects.toThrow(
       /allows no more requests at the moment. Try again in 5 minutes/,
     );
   });
@@ -212,14 +212,14 @@ describe('askHub: refusals', () => {
   });
 
   test('no network', async () => {
-    await expect(askHub('/x', parts('http://127.0.0.1:9'))).rejects.toThrow(
+    await expect(requestHub('/x', parts('http://127.0.0.1:9'))).rejects.toThrow(
       /cannot reach 127.0.0.1:9: .*Check the network connection/,
     );
   });
 
   test('HF_HUB_OFFLINE: nothing is asked', async () => {
     const never = () => Promise.reject(new Error('asked'));
-    const asking = askHub('/x', {
+    const asking = requestHub('/x', {
       ...parts('https://h', { offline: true }),
       fetch: never as typeof fetch,
       wait: noWait,
@@ -231,7 +231,7 @@ describe('askHub: refusals', () => {
 
   test('circles of redirects end', async () => {
     const circle = async () => new Response(null, { status: 307, headers: { location: '/x' } });
-    const asking = askHub('/x', { ...parts('https://h'), fetch: circle as typeof fetch });
+    const asking = requestHub('/x', { ...parts('https://h'), fetch: circle as typeof fetch });
     await expect(asking).rejects.toThrow('h redirects in a circle');
   });
 });

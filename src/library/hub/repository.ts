@@ -2,7 +2,7 @@ import { isObject } from '../../core/json.ts';
 import { plainFileName } from '../file-name.ts';
 import { followed } from '../redirects.ts';
 import { DownloadError } from '../transfer.ts';
-import { askHub, askHubJson, type HubDeps } from './request.ts';
+import { type HubDeps, requestHub, requestHubJson } from './request.ts';
 
 export interface HubFile {
   /** In the repository, with `/` between folders. */
@@ -24,7 +24,7 @@ const maxPages = 100;
 
 /** The files of a repository at a revision. Files with names that no folder can hold are left out. */
 export async function readRepository(name: string, revision: string, deps: HubDeps): Promise<HubRepository> {
-  const { value } = await askHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, deps);
+  const { value } = await requestHubJson(`/api/models/${name}/revision/${encodeURIComponent(revision)}`, deps);
   const id = isObject(value) && isRepositoryId(value.id) ? value.id : name;
   const commit = isObject(value) && typeof value.sha === 'string' ? value.sha : '';
   if (!/^[0-9a-f]{40}$/.test(commit)) throw new DownloadError(`${id} has no commit for ${revision}`);
@@ -32,7 +32,7 @@ export async function readRepository(name: string, revision: string, deps: HubDe
   let cursor: string | undefined;
   for (let page = 1; page <= maxPages; page += 1) {
     const query = `recursive=true${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const answer = await askHubJson(`/api/models/${id}/tree/${commit}?${query}`, deps);
+    const answer = await requestHubJson(`/api/models/${id}/tree/${commit}?${query}`, deps);
     if (Array.isArray(answer.value)) files.push(...answer.value.flatMap((entry) => hubFile(entry) ?? []));
     if (answer.next === undefined || answer.next === cursor) return { id, commit, files };
     cursor = answer.next;
@@ -61,7 +61,7 @@ export async function openFile(
   init: RequestInit,
 ): Promise<Response> {
   const encoded = path.split('/').map(encodeURIComponent).join('/');
-  const response = await askHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, deps, init);
+  const response = await requestHub(`/${id}/resolve/${encodeURIComponent(commit)}/${encoded}`, deps, init);
   // The signed address needs no token, and another host may not have it.
   return followed(response, new URL(deps.hub.base), init, deps);
 }

@@ -1,4 +1,4 @@
-import { askPersistently, bodyWithin, type RequestDeps } from '../redirects.ts';
+import { bodyWithin, type RequestDeps, requestWithRetries } from '../redirects.ts';
 import { DownloadError, retryDelay } from '../transfer.ts';
 import type { Hub } from './access.ts';
 
@@ -10,7 +10,7 @@ const maxRedirects = 10;
 const maxJsonBytes = 32 * 2 ** 20;
 
 /** The reply of the hub to a path below its base. Redirects are followed as long as they stay on its host; one to another host is returned. */
-export async function askHub(path: string, deps: HubDeps, init: RequestInit = {}): Promise<Response> {
+export async function requestHub(path: string, deps: HubDeps, init: RequestInit = {}): Promise<Response> {
   const { hub } = deps;
   if (hub.offline)
     throw new DownloadError('HF_HUB_OFFLINE is set, so that no hub is asked. Unset it to search and download');
@@ -19,7 +19,7 @@ export async function askHub(path: string, deps: HubDeps, init: RequestInit = {}
   if (hub.token) headers.set('authorization', `Bearer ${hub.token}`);
   let url = new URL(`${hub.base}${path}`);
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const response = await askPersistently(url, { ...init, headers }, deps, (reply) => refusalSentence(reply, hub));
+    const response = await requestWithRetries(url, { ...init, headers }, deps, (reply) => refusalSentence(reply, hub));
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
@@ -31,11 +31,11 @@ export async function askHub(path: string, deps: HubDeps, init: RequestInit = {}
 }
 
 /** A JSON reply, with the cursor of the page after it. */
-export async function askHubJson(
+export async function requestHubJson(
   path: string,
   deps: HubDeps,
 ): Promise<{ readonly value: unknown; readonly next: string | undefined }> {
-  const response = await askHub(path, deps);
+  const response = await requestHub(path, deps);
   const { host } = new URL(deps.hub.base);
   try {
     if (!response.ok) throw new Error('it is redirected');

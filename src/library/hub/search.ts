@@ -2,7 +2,7 @@ import { isObject } from '../../core/json.ts';
 import type { HubModel, HubPage, HubSearch } from '../../core/models-view.ts';
 import { isSupportedArchitecture } from '../../gguf/architectures.ts';
 import { templateFeatures } from '../../gguf/describe.ts';
-import { askHubJson, type HubDeps } from './request.ts';
+import { type HubDeps, requestHubJson } from './request.ts';
 
 const sortFields = { downloads: 'downloads', likes: 'likes', date: 'lastModified' } as const;
 const fields = ['downloads', 'likes', 'lastModified', 'gated', 'gguf', 'tags', 'siblings'];
@@ -13,7 +13,7 @@ export async function searchHub({ words, order, count, cursor }: HubSearch, deps
   if (words.trim() !== '') query.set('search', words.trim().replace(/\s+/g, ' '));
   for (const field of fields) query.append('expand', field);
   if (cursor !== undefined) query.set('cursor', cursor);
-  const { value, next } = await askHubJson(`/api/models?${query}`, deps);
+  const { value, next } = await requestHubJson(`/api/models?${query}`, deps);
   const models = Array.isArray(value) ? value.flatMap((entry) => hubModel(entry) ?? []) : [];
   return { models, next: next === cursor ? undefined : next };
 }

@@ -213,12 +213,12 @@ describe('localOllama', () => {
       };
     });
     put(join('manifests', 'registry.ollama.ai', 'library', 'foo', '8b'), JSON.stringify({ layers }));
-    const places = [{ program: 'Ollama', folder: store, layout: 'ollama' }] as const;
-    const found = await localOllama(name, folder(), places);
+    const modelFolders = [{ program: 'Ollama', folder: store, layout: 'ollama' }] as const;
+    const found = await localOllama(name, folder(), modelFolders);
     expect(found?.path).toBe(join(store, 'blobs', `sha256-${sha256(weights)}`));
     expect(found?.preset).toMatchObject({ contextsize: 8192, systemprompt: 'You are Foo.' });
     rmSync(found?.path ?? '');
-    expect(await localOllama(name, folder(), places)).toBeUndefined();
+    expect(await localOllama(name, folder(), modelFolders)).toBeUndefined();
   });
 });
 

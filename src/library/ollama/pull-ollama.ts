@@ -4,7 +4,7 @@ import { versionKey } from '../../core/file-version.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import { readGguf, textOf } from '../../gguf/gguf.ts';
 import { type DownloadDeps, DownloadError, download, type Expected, readSha256, sizeOf } from '../download.ts';
-import type { Place } from '../places.ts';
+import type { ModelFolder } from '../model-folders.ts';
 import { checkSpace, type PulledModel } from '../pull-model.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 import { type OllamaTexts, presetOf } from './preset.ts';
@@ -73,7 +73,7 @@ export async function pullOllama(
 export async function localOllama(
   name: OllamaName,
   folder: string,
-  places: readonly Place[],
+  modelFolders: readonly ModelFolder[],
 ): Promise<PulledModel | undefined> {
   const files = filesOf(name, folder);
   if ((await sizeOf(files.weights)) > 0) {
@@ -81,7 +81,7 @@ export async function localOllama(
     const { [versionKey]: _version, model_param: _model, mmproj, ...preset } = isObject(config) ? config : {};
     return { path: files.weights, projector: typeof mmproj === 'string' ? mmproj : undefined, preset };
   }
-  for (const place of places.filter(({ layout }) => layout === 'ollama')) {
+  for (const place of modelFolders.filter(({ layout }) => layout === 'ollama')) {
     const { host, namespace, model, tag } = name;
     const manifest = await readFile(join(place.folder, 'manifests', host, namespace, model, tag), 'utf8').catch(
       () => '',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, tryParseJson } from '../../core/json.ts';
 import type { Hub } from '../hub/access.ts';
-import { askPersistently, bodyWithin, followed, isAllowed, type RequestDeps } from '../redirects.ts';
+import { bodyWithin, followed, isAllowed, type RequestDeps, requestWithRetries } from '../redirects.ts';
 import { DownloadError } from '../transfer.ts';
 import { type OllamaName, ollamaHost, shortOllamaName } from './name.ts';
 
@@ -89,7 +89,7 @@ async function ask(name: OllamaName, path: string, init: RequestInit, deps: Regi
     throw new DownloadError(
       `${url.host} is not on the internet. Use parley pull --insecure for a registry of your network`,
     );
-  return askPersistently(url, init, deps, ({ status }) => refusal(name, status, url.host));
+  return requestWithRetries(url, init, deps, ({ status }) => refusal(name, status, url.host));
 }
 
 function refusal(name: OllamaName, status: number, host: string): string {

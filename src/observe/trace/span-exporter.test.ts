@@ -14,7 +14,7 @@ function world() {
   const exporter = new SpanExporter({
     resource: { service: 'parley', version: '1' },
     collector: 'http://collector',
-    say: (line) => said.push(line),
+    log: (line) => said.push(line),
     post: (body) => {
       bodies.push(body);
       return answer();
@@ -67,7 +67,7 @@ test('span exporter: many spans are sent in several batches', async () => {
   expect(sizes()).toEqual([exportLimits.batch, 1]);
 });
 
-test('span exporter: while the collector is away spans are kept up to a limit, and two lines say so', async () => {
+test('span exporter: while the collector is away spans are kept up to a limit, and two lines log so', async () => {
   const { exporter, pass, delays, answers, said } = world();
   answers(refusing);
   exporter.add(spans(exportLimits.waiting + 10));

@@ -7,7 +7,7 @@ export interface SpanExporterOptions {
   /** Does not keep the program running. */
   readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
   /** Lines for the console. */
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** The name of the collector in those lines. */
   readonly collector: string;
 }
@@ -116,7 +116,7 @@ export class SpanExporter {
 
   #troubled(reason: string): void {
     if (this.#trouble === undefined)
-      this.options.say(
+      this.options.log(
         `Traces cannot be sent to ${this.options.collector} (--trace): ${reason}. Requests go on without them.`,
       );
     this.#trouble = reason;
@@ -125,7 +125,7 @@ export class SpanExporter {
   #recovered(): void {
     if (this.#trouble === undefined) return;
     const lost = this.#droppedInTrouble === 0 ? '' : `; ${this.#droppedInTrouble} spans were lost`;
-    this.options.say(`Traces are sent to ${this.options.collector} again${lost}.`);
+    this.options.log(`Traces are sent to ${this.options.collector} again${lost}.`);
     this.#trouble = undefined;
     this.#droppedInTrouble = 0;
   }

@@ -15,7 +15,7 @@ const answerMs = 10_000;
 
 const randomId: NewTraceId = (bytes) => randomBytes(bytes).toString('hex');
 
-interface TracerOptions extends Pick<SpanExporterOptions, 'resource' | 'say'> {
+interface TracerOptions extends Pick<SpanExporterOptions, 'resource' | 'log'> {
   /** The whole address, with `/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,10 +23,10 @@ interface TracerOptions extends Pick<SpanExporterOptions, 'resource' | 'say'> {
 }
 
 /** Sends a span for each request and its phases to an OpenTelemetry collector (`--trace`). */
-export function createTracer({ url, headers, resource, say, newId = randomId }: TracerOptions) {
+export function createTracer({ url, headers, resource, log, newId = randomId }: TracerOptions) {
   const exporter = new SpanExporter({
     resource,
-    say,
+    log,
     // The path may be a secret.
     collector: new URL(url).origin,
     startTimer: (milliseconds, passed) => {

@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { differences } from './difference.ts';
-import { shownValue } from './shown-value.ts';
+import { preview } from './preview.ts';
 
-test('shownValue: is the same for small JSON', () => {
+test('preview: is the same for small JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
-      expect(JSON.stringify(shownValue(value, 1e6))).toBe(JSON.stringify(value));
+      expect(JSON.stringify(preview(value, 1e6))).toBe(JSON.stringify(value));
     }),
   );
 });
 
-test('shownValue: shows a member with the name __proto__', () => {
+test('preview: shows a member with the name __proto__', () => {
   const sent = '{"__proto__":{"a":1},"b":2}';
-  expect(JSON.stringify(shownValue(JSON.parse(sent), 1000))).toBe(sent);
+  expect(JSON.stringify(preview(JSON.parse(sent), 1000))).toBe(sent);
 });
 
-test('shownValue: its size is bounded, whatever the value', () => {
+test('preview: its size is bounded, whatever the value', () => {
   const deep: unknown[] = [];
   let inner = deep;
   for (let depth = 0; depth < 10_000; depth += 1) {
@@ -25,7 +25,7 @@ test('shownValue: its size is bounded, whatever the value', () => {
     inner = next;
   }
   const values = ['x'.repeat(1e6), Array.from({ length: 1e5 }, () => 'word'), deep, { a: { b: 'x'.repeat(1e6) } }];
-  for (const value of values) expect(JSON.stringify(shownValue(value, 1000)).length).toBeLessThan(5000);
+  for (const value of values) expect(JSON.stringify(preview(value, 1000)).length).toBeLessThan(5000);
 });
 
 test('differences: names what differs, at any depth', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type FirstPage, firstPage, hasDisplay, inContainer, ownCommand, type Start } from './wanted.ts';
+import { type FirstPage, firstPage, hasDisplay, inContainer, ownCommand, type Start } from './first-page.ts';
 
 const typed: Start = {
   showgui: false,
   skiplauncher: false,
-  given: false,
+  isConfigured: false,
   environment: { DISPLAY: ':0' },
   platform: 'linux',
   streams: 'terminal',
@@ -31,14 +31,14 @@ describe('firstPage', () => {
     ['a container', { ...typed, container: true }, 'none'],
     ['a pipe', { ...typed, streams: 'redirected' }, 'none'],
     ['a service', { ...typed, streams: 'detached' }, 'none'],
-    ['any flag', { ...typed, given: true }, 'none'],
-    ['--skiplauncher', { ...typed, given: true, skiplauncher: true }, 'none'],
-    ['--showgui beside other flags', { ...typed, given: true, showgui: true }, 'launcher'],
+    ['any flag', { ...typed, isConfigured: true }, 'none'],
+    ['--skiplauncher', { ...typed, isConfigured: true, skiplauncher: true }, 'none'],
+    ['--showgui beside other flags', { ...typed, isConfigured: true, showgui: true }, 'launcher'],
     ['--showgui without a display', { ...typed, showgui: true, environment: {} }, 'launcher'],
     ['--skiplauncher beside --showgui', { ...typed, skiplauncher: true, showgui: true }, 'none'],
     ['a double click', clicked, 'launcher'],
     ['a double click in a container', { ...clicked, container: true }, 'none'],
-    ['a double click with --skiplauncher', { ...clicked, given: true, skiplauncher: true }, 'none'],
+    ['a double click with --skiplauncher', { ...clicked, isConfigured: true, skiplauncher: true }, 'none'],
     ['the single file, in a pipe', { ...clicked, streams: 'redirected' }, 'none'],
     ['a user service of systemd', { ...clicked, environment: { ...file, SYSTEMD_EXEC_PID: '4711' } }, 'none'],
     ['a shell script of systemd', { ...clicked, environment: { ...file, SYSTEMD_EXEC_PID: '4710' } }, 'none'],

@@ -5,7 +5,7 @@ const spanMs = 60_000;
 const maxNetworks = 10_000;
 
 /** Bounds the wrong keys, passwords and tokens of one network: further tries are refused until a minute after the first. */
-export class Tries {
+export class AttemptLimit {
   readonly #wrong = new Map<string, { count: number; readonly since: number }>();
 
   /** Monotonic milliseconds. */

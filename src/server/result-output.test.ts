@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { ReachedOutput } from './reached-output.ts';
+import { ResultOutput } from './result-output.ts';
 
 /** A stream that accepts this many chunks and then fails with this code. */
 function stream(pieces: number, code = '') {
@@ -17,38 +17,38 @@ function stream(pieces: number, code = '') {
 
 const failure = (code: string) => Object.assign(new Error(`${code}: no`), { code });
 
-async function end(output: ReachedOutput) {
+async function end(output: ResultOutput) {
   const said: string[] = [];
-  return { code: await output.settled((sentence) => said.push(sentence)), said };
+  return { code: await output.finish((sentence) => said.push(sentence)), said };
 }
 
-test('ReachedOutput: exit code 0 when all was written', async () => {
+test('ResultOutput: exit code 0 when all was written', async () => {
   const { writable, written } = stream(9);
-  const output = new ReachedOutput(writable);
+  const output = new ResultOutput(writable);
   output.write('a');
   output.write('b');
   expect(await end(output)).toEqual({ code: 0, said: [] });
-  expect([written.slice(0, 2), output.lost.aborted]).toEqual([['a', 'b'], false]);
+  expect([written.slice(0, 2), output.closed.aborted]).toEqual([['a', 'b'], false]);
 });
 
-test('ReachedOutput: a closed pipe ends silently with the code of SIGPIPE', async () => {
-  const output = new ReachedOutput(stream(1, 'EPIPE').writable);
+test('ResultOutput: a closed pipe ends silently with the code of SIGPIPE', async () => {
+  const output = new ResultOutput(stream(1, 'EPIPE').writable);
   output.write('a');
   output.write('b');
   expect(await end(output)).toEqual({ code: 141, said: [] });
-  expect(output.lost.aborted).toBe(true);
+  expect(output.closed.aborted).toBe(true);
 });
 
-test('ReachedOutput: a full disk is reported as a failure', async () => {
-  const output = new ReachedOutput(stream(1, 'ENOSPC').writable);
+test('ResultOutput: a full disk is reported as a failure', async () => {
+  const output = new ResultOutput(stream(1, 'ENOSPC').writable);
   output.write('a');
   output.write('b');
   expect(await end(output)).toEqual({ code: 1, said: ['Standard output cannot be written: ENOSPC: no'] });
 });
 
-test('ReachedOutput: writes nothing after a failure', async () => {
+test('ResultOutput: writes nothing after a failure', async () => {
   const { writable, written } = stream(1, 'EPIPE');
-  const output = new ReachedOutput(writable);
+  const output = new ResultOutput(writable);
   output.write('a');
   output.write('b');
   await end(output);

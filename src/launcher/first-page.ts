@@ -9,7 +9,7 @@ export interface Start {
   readonly showgui: boolean;
   readonly skiplauncher: boolean;
   /** Whether any flag or environment variable is set. */
-  readonly given: boolean;
+  readonly isConfigured: boolean;
   readonly environment: Environment;
   readonly platform: string;
   readonly streams: Streams;
@@ -31,10 +31,10 @@ export type FirstPage = 'launcher' | 'web client' | 'none';
  * without any settings. Scripts, services and remote machines get the server only.
  */
 export function firstPage(start: Start): FirstPage {
-  const { showgui, skiplauncher, given, environment, platform, container, streams } = start;
+  const { showgui, skiplauncher, isConfigured, environment, platform, container, streams } = start;
   if (skiplauncher) return 'none';
   if (showgui) return 'launcher';
-  if (given || container || environment.CI || !hasDisplay(environment, platform)) return 'none';
+  if (isConfigured || container || environment.CI || !hasDisplay(environment, platform)) return 'none';
   if (isDoubleClick(start)) return 'launcher';
   return streams === 'terminal' ? 'web client' : 'none';
 }

@@ -16,7 +16,7 @@ const echoMs = 1000;
  * that a terminal or npm sends to all processes would arrive several times. The end of the launcher stops the program too; the end of
  * any other parent does not, so that a server in the background survives its terminal.
  */
-export class Stops {
+export class ShutdownSignals {
   #stop: ((why: string) => void) | undefined;
   #isStopping = false;
   /** When the first signal came. */

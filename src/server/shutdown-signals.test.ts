@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { launcherVariable, Stops } from './stops.ts';
+import { launcherVariable, ShutdownSignals } from './shutdown-signals.ts';
 
 interface Surroundings {
   readonly launched?: boolean;
@@ -21,12 +21,12 @@ function world(options: Surroundings = {}) {
     },
     channel: channel ? { unref: () => void seen.push('unref') } : undefined,
   });
-  const stops = new Stops(process, (code) => seen.push(`exit ${code}`), now);
-  const handle = () => stops.handle((why) => seen.push(`stop: ${why}`));
+  const signals = new ShutdownSignals(process, (code) => seen.push(`exit ${code}`), now);
+  const handle = () => signals.handle((why) => seen.push(`stop: ${why}`));
   return { process, handle, seen };
 }
 
-describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('Stops: %s', (signal) => {
+describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('ShutdownSignals: %s', (signal) => {
   test('the first signal stops, the second exits at once', () => {
     const { process, handle, seen } = world();
     handle();
@@ -41,7 +41,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'])('Stops: %s', (signal) => {
   });
 });
 
-test('Stops: two different signals count as two', () => {
+test('ShutdownSignals: two different signals count as two', () => {
   const { process, handle, seen } = world();
   handle();
   process.emit('SIGHUP');
@@ -49,7 +49,7 @@ test('Stops: two different signals count as two', () => {
   expect(seen).toEqual(['stop: SIGHUP', 'exit 1']);
 });
 
-test('Stops: under nohup SIGHUP is ignored, and SIGTERM stops', () => {
+test('ShutdownSignals: under nohup SIGHUP is ignored, and SIGTERM stops', () => {
   const { process, handle, seen } = world({ nohup: true });
   handle();
   process.emit('SIGHUP');
@@ -59,7 +59,7 @@ test('Stops: under nohup SIGHUP is ignored, and SIGTERM stops', () => {
   expect(seen).toEqual(['stop: SIGTERM']);
 });
 
-test('Stops: under npm a signal that arrives twice within a second counts once', () => {
+test('ShutdownSignals: under npm a signal that arrives twice within a second counts once', () => {
   let time = 0;
   const { process, handle, seen } = world({ npm: true, now: () => time });
   handle();
@@ -72,7 +72,7 @@ test('Stops: under npm a signal that arrives twice within a second counts once',
   expect(seen).toEqual(['stop: SIGINT', 'exit 1']);
 });
 
-describe('Stops: launcher', () => {
+describe('ShutdownSignals: launcher', () => {
   test('stops by a message, and a SIGINT of the terminal after it is not the second signal', () => {
     const { process, handle, seen } = world({ launched: true });
     handle();

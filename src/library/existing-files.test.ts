@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Layout, Place } from './places.ts';
+import type { Layout, ModelFolder } from './model-folders.ts';
 import { pulledLines, pullModel } from './pull-model.ts';
 import { sha256, testHub } from './testing/hub.ts';
 
@@ -14,7 +14,7 @@ const model = Buffer.alloc(5000, 1);
 const projector = Buffer.alloc(700, 2);
 const files = { 'Q4/Foo-Q4_K_M.gguf': model, 'mmproj-F16.gguf': projector };
 
-function placeWith(program: string, layout: Layout, content: Readonly<Record<string, Buffer | string>>): Place {
+function placeWith(program: string, layout: Layout, content: Readonly<Record<string, Buffer | string>>): ModelFolder {
   const folder = mkdtempSync(join(root, 'place-'));
   for (const [name, bytes] of Object.entries(content)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -23,12 +23,12 @@ function placeWith(program: string, layout: Layout, content: Readonly<Record<str
   return { program, folder, layout };
 }
 
-async function pulled(places: readonly Place[], repository: Record<string, Buffer> = files) {
+async function pulled(modelFolders: readonly ModelFolder[], repository: Record<string, Buffer> = files) {
   const { base, stored } = await testHub({ [id]: { files: repository } });
   const folder = join(mkdtempSync(join(root, 'models-')), 'own');
   const hub = { base, token: undefined, offline: false };
   const parts = { hub, fetch, progress: () => {}, wait: async () => {}, allowsAddress: () => true };
-  const result = await pullModel({ repository: id, revision: 'main', tag: undefined }, { folder, places }, parts);
+  const result = await pullModel({ repository: id, revision: 'main', tag: undefined }, { folder, modelFolders }, parts);
   return { ...result, folder, downloads: stored.map(({ url }) => decodeURIComponent(url)) };
 }
 
@@ -89,11 +89,11 @@ test('pullModel: uses the cache of the hub by the hash that its files have as na
 
 test('pullModel: a file of another size, of another repository, or with missing parts is not used', async () => {
   const split = { 'Foo-Q4_K_M-00001-of-00002.gguf': model, 'Foo-Q4_K_M-00002-of-00002.gguf': model };
-  const places = [
+  const modelFolders = [
     placeWith('LM Studio', 'files', { 'acme/Foo-GGUF/Foo-Q4_K_M.gguf': model.subarray(1) }),
     placeWith('LM Studio', 'files', { 'other/Foo-GGUF/Foo-Q4_K_M.gguf': model }),
   ];
-  expect((await pulled(places)).downloads).toHaveLength(2);
+  expect((await pulled(modelFolders)).downloads).toHaveLength(2);
   const half = placeWith('LM Studio', 'files', { 'acme/Foo-GGUF/Foo-Q4_K_M-00001-of-00002.gguf': model });
   expect((await pulled([half], split)).downloads).toHaveLength(2);
 });

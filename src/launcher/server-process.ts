@@ -11,20 +11,20 @@ export type ConsoleEvent =
   | { readonly type: 'line'; readonly text: string }
   | { readonly type: 'state'; readonly state: ServerState };
 
-export type LaunchedChild = Pick<ChildProcess, 'stdout' | 'stderr' | 'on' | 'send' | 'connected' | 'kill'>;
+export type ServerChild = Pick<ChildProcess, 'stdout' | 'stderr' | 'on' | 'send' | 'connected' | 'kill'>;
 
 const maxLines = 2000;
 const readyLine = /Please connect to custom endpoint at (\S+)/;
 
 /** The server process of the launcher, one at a time, and its output. */
-export class Launched {
-  #child: LaunchedChild | undefined;
+export class ServerProcess {
+  #child: ServerChild | undefined;
   #state: ServerState = { type: 'idle' };
   #lines: string[] = [];
   readonly #listeners = new Set<(event: ConsoleEvent) => void>();
 
   constructor(
-    private readonly spawn: (args: readonly string[]) => LaunchedChild,
+    private readonly spawn: (args: readonly string[]) => ServerChild,
     private readonly echo: (line: string) => void = () => undefined,
   ) {}
 

@@ -15,7 +15,7 @@ export type Layout =
   | 'hugging-face';
 
 /** A folder that may contain models of a program. */
-export interface Place {
+export interface ModelFolder {
   readonly program: string;
   readonly folder: string;
   readonly layout: Layout;
@@ -25,12 +25,12 @@ export interface Place {
 type ReadText = (path: string) => string | undefined;
 
 /** Model folders of Parley and of other programs; most do not exist. */
-export function knownPlaces(system: SystemFolders, readText: ReadText = readTextFile): readonly Place[] {
+export function knownModelFolders(system: SystemFolders, readText: ReadText = readTextFile): readonly ModelFolder[] {
   const { home, environment } = system;
   const data = dataFolder(system);
   const hub = environment.HF_HUB_CACHE || environment.HUGGINGFACE_HUB_CACHE || join(hubHome(system), 'hub');
   const llamaCpp = environment.LLAMA_CACHE || join(cacheFolder(system), 'llama.cpp');
-  const files = (program: string, ...folders: string[]): Place[] =>
+  const files = (program: string, ...folders: string[]): ModelFolder[] =>
     folders.map((folder) => ({ program, folder, layout: 'files' as const }));
   return [
     ...files('Parley', ownFolder('models', system)),

@@ -7,7 +7,7 @@ interface WritableText {
 const readerGoneCode = 141;
 
 /** Standard output as the result of a mode: write errors decide the exit code. */
-export class ReachedOutput {
+export class ResultOutput {
   readonly #lost = new AbortController();
   #error: NodeJS.ErrnoException | undefined;
 
@@ -19,7 +19,7 @@ export class ReachedOutput {
   }
 
   /** Aborts when writing fails. */
-  get lost(): AbortSignal {
+  get closed(): AbortSignal {
     return this.#lost.signal;
   }
 
@@ -28,13 +28,13 @@ export class ReachedOutput {
   }
 
   /** The exit code, once everything is written. A reader that closed the pipe is no error. */
-  async settled(say: (sentence: string) => void): Promise<number> {
+  async finish(log: (sentence: string) => void): Promise<number> {
     await new Promise<void>((resolve) => this.stream.write('', () => resolve()));
     // Errors are emitted after the write callback.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.#error) return 0;
     if (this.#error.code === 'EPIPE') return readerGoneCode;
-    say(`Standard output cannot be written: ${this.#error.message}`);
+    log(`Standard output cannot be written: ${this.#error.message}`);
     return 1;
   }
 }

@@ -1,5 +1,5 @@
 /** A value as JSON shows it, with limits: large texts are cut and binary data is only described. */
-export function shownValue(value: unknown, limit: number): unknown {
+export function preview(value: unknown, limit: number): unknown {
   let left = limit;
   const text = (whole: string): string => {
     const shown = whole.slice(0, Math.max(0, left));
