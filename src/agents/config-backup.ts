@@ -1,5 +1,6 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ifMissing } from '../core/if-missing.ts';
 import { isObject, tryParseJson } from '../core/json.ts';
 
 /** A config file as it was before it was changed. */
@@ -65,11 +66,4 @@ export class ConfigBackups {
   }
 }
 
-/** Undefined if there is no such file. */
-async function contentOf(path: string): Promise<Buffer | undefined> {
-  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return facts && readFile(path);
-}
+const contentOf = (path: string): Promise<Buffer | undefined> => readFile(path).catch(ifMissing(undefined));

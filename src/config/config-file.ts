@@ -76,8 +76,8 @@ export function readConfigFile(
       continue;
     }
     const reading = readJson(flag.definition, value);
-    const shown = 'secret' in flag.definition && flag.definition.secret ? 'this' : hideSecrets(JSON.stringify(value));
-    const needs = reading.ok ? '' : `${key} needs ${reading.expected}, not ${shown}`;
+    const visible = 'secret' in flag.definition && flag.definition.secret ? 'this' : hideSecrets(JSON.stringify(value));
+    const needs = reading.ok ? '' : `${key} needs ${reading.expected}, not ${visible}`;
     if (reading.ok) source.add(flag, key, reading);
     else
       problems.push(

@@ -55,8 +55,8 @@ export function loadSettings(sources: Sources): Loaded {
   const commandLine = withHubModel(parseCommandLine(sources.arguments, sources.runs ? addRunArguments : undefined));
   const file = readNamedFile(commandLine.values, sources.readFile);
   const explicit = over(environmentLayer(sources.environment), commandLine.values);
-  const kept = dropExcluded(file.values, explicit);
-  const layer = over(kept, explicit);
+  const fromFile = dropExcluded(file.values, explicit);
+  const layer = over(fromFile, explicit);
 
   const notes = [
     ...commandLine.notes,
@@ -65,7 +65,7 @@ export function loadSettings(sources: Sources): Loaded {
     ...unsupportedNotes(layer),
   ];
   const sourceProblems = [...commandLine.problems, ...file.problems];
-  const given = new Set([...usedKeys(kept), ...explicit.keys()]);
+  const given = new Set([...usedKeys(fromFile), ...explicit.keys()]);
   // --help and --version work even if a file is missing.
   if (sourceProblems.length === 0 && (layer.get('help') || layer.get('version'))) {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
@@ -163,8 +163,8 @@ function dropExcluded(file: Layer, explicit: Layer): Layer {
 }
 
 function overrideNotes(file: Layer, explicit: Layer): string[] {
-  const kept = dropExcluded(file, explicit);
-  const replaced = [...file.keys()].filter((key) => explicit.has(key) || (!kept.has(key) && used(file, key)));
+  const remaining = dropExcluded(file, explicit);
+  const replaced = [...file.keys()].filter((key) => explicit.has(key) || (!remaining.has(key) && used(file, key)));
   return replaced.map((key) => `Overriding Config Value: ${key}`);
 }
 
@@ -228,9 +228,9 @@ export function reloadSettings(
   if (!isInitial && engines) layer.set('engine', engines);
   else if (!isInitial) layer.delete('engine');
   for (const [key, value] of own) value === null ? layer.delete(key) : layer.set(key, value);
-  const kept = isInitial ? [...layer.keys()] : serverKeys.filter((key) => initial.given.has(key));
+  const unchanged = isInitial ? [...layer.keys()] : serverKeys.filter((key) => initial.given.has(key));
   const set = [...own.keys()].filter((key) => layer.has(key));
-  const given = new Set([...usedKeys(layer), ...kept, ...set]);
+  const given = new Set([...usedKeys(layer), ...unchanged, ...set]);
   return validated({ values: layer, given, notes: [...notes, ...unsupportedNotes(layer)], problems }, sources, false);
 }
 

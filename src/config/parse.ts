@@ -169,40 +169,25 @@ export function* addRunArguments(source: SourceValues, [name, ...prompt]: readon
     yield badFlags('parley run needs the name of a model: parley run OWNER/NAME or parley run qwen3:8b');
     return;
   }
-  const texts: readonly [string, string][] = [
-    ['--model', `name:${name}`],
-    ...(prompt.length > 0 ? [['--prompt', prompt.join(' ')] as [string, string]] : []),
-  ];
-  for (const [flagText, text] of texts) {
-    const flag = flagByName.get(flagText);
-    if (!flag) continue;
-    if (source.has(flag.key))
-      yield badFlags(`${flagText} is given twice: by its flag, and as ${text.replace(/^name:/, '')}.`);
-    else addTexts(source, flag, flagText, [text], undefined);
-  }
+  yield* addWithoutFlag(source, '--model', `name:${name}`, name);
+  const text = prompt.join(' ');
+  if (prompt.length > 0) yield* addWithoutFlag(source, '--prompt', text, text);
 }
 
-const positionalFlags: readonly { readonly key: FlagKey; readonly name: string; readonly description: string }[] = [
-  { key: 'model', name: '--model', description: 'the first positional argument' },
-  { key: 'port', name: '--port', description: 'the second positional argument' },
-];
+/** A model and a port. */
+function* addPositional(source: SourceValues, [model, port, ...others]: readonly string[]): Iterable<Problem> {
+  const modelFlag = /\.kcpp[st]$/i.test(model ?? '') ? '--config' : '--model';
+  if (model !== undefined) yield* addWithoutFlag(source, modelFlag, model, `the first positional argument (${model})`);
+  if (port !== undefined) yield* addWithoutFlag(source, '--port', port, `the second positional argument (${port})`);
+  for (const text of others)
+    yield badFlags(`${text} belongs to no flag; only a model and a port can be positional arguments.`);
+}
 
-function* addPositional(source: SourceValues, args: readonly string[]): Iterable<Problem> {
-  for (const [index, text] of args.entries()) {
-    const target = positionalFlags[index];
-    if (!target) {
-      yield badFlags(`${text} belongs to no flag; only a model and a port can be positional arguments.`);
-      continue;
-    }
-    const configFile = target.key === 'model' && /\.kcpp[st]$/i.test(text);
-    const name = configFile ? '--config' : target.name;
-    const flag = flagByName.get(name);
-    if (!flag) continue;
-    if (source.has(flag.key)) {
-      yield badFlags(`${name} is given twice: by its flag, and as ${target.description} (${text}).`);
-      continue;
-    }
-    const problem = addTexts(source, flag, name, [text], undefined);
-    if (problem) yield problem;
-  }
+/** Adds the value of a flag that was given without its name. */
+function* addWithoutFlag(source: SourceValues, name: string, text: string, origin: string): Iterable<Problem> {
+  const flag = flagByName.get(name) as NamedFlag;
+  const problem = source.has(flag.key)
+    ? badFlags(`${name} is given twice: by its flag, and as ${origin}.`)
+    : addTexts(source, flag, name, [text], undefined);
+  if (problem) yield problem;
 }

@@ -50,12 +50,8 @@ function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
   const definition = flagOf(key);
   if (definition.unsupported || !('holds' in definition) || !value) return [];
   if (definition.holds === 'json-file') return String(value).trimStart().startsWith('{') ? [] : [String(value)];
-  if (definition.holds !== 'file' || isWord(definition, value)) return [];
+  if (definition.holds !== 'file' || ('words' in definition && definition.words?.includes(String(value)))) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
-}
-
-function isWord(definition: object, value: FlagValue): boolean {
-  return 'words' in definition && (definition.words as readonly string[]).includes(String(value));
 }
 
 function endingOf(key: FlagKey): string {

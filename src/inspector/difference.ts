@@ -29,7 +29,7 @@ export function differences(was: unknown, becomes: unknown): readonly Difference
       return;
     }
     if (isSameInEffect(one, other, field)) return;
-    different.push({ field, was: shown(one), becomes: shown(other) });
+    different.push({ field, was: previewOf(one), becomes: previewOf(other) });
   };
   compare(was, becomes, '');
   return different;
@@ -42,6 +42,6 @@ function isSameInEffect(one: unknown, other: unknown, field: string): boolean {
   return JSON.stringify(tryParseJson(one)) === JSON.stringify(tryParseJson(other));
 }
 
-function shown(value: unknown): unknown {
+function previewOf(value: unknown): unknown {
   return value === undefined ? null : preview(value, maxShownLength);
 }

@@ -2,9 +2,9 @@
 export function preview(value: unknown, limit: number): unknown {
   let left = limit;
   const text = (whole: string): string => {
-    const shown = whole.slice(0, Math.max(0, left));
-    left -= shown.length;
-    return shown.length === whole.length ? whole : `${shown}… (cut: ${whole.length} characters)`;
+    const beginning = whole.slice(0, Math.max(0, left));
+    left -= beginning.length;
+    return beginning.length === whole.length ? whole : `${beginning}… (cut: ${whole.length} characters)`;
   };
   const copy = (one: unknown, depth: number): unknown => {
     left -= 8;
@@ -23,7 +23,7 @@ export function preview(value: unknown, limit: number): unknown {
       }
       return entries;
     }
-    const members: [name: string, shown: unknown][] = [];
+    const members: [name: string, value: unknown][] = [];
     for (const [name, entry] of Object.entries(one)) {
       if (left <= 0) {
         members.push(['…', '(cut)']);

@@ -184,10 +184,10 @@ export class RequestRecord implements RequestObserver {
 
   wrote(piece: string | Uint8Array): void {
     this.times.firstByte ??= this.#elapsed();
-    const kept = this.sentBytes;
+    const before = this.sentBytes;
     const bytes = typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
     this.sentBytes += bytes;
-    if (this.sentCut || kept + bytes > limits.sentCharacters) {
+    if (this.sentCut || before + bytes > limits.sentCharacters) {
       this.sentCut = true;
       return;
     }

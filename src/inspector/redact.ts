@@ -23,15 +23,15 @@ function withoutUrlSecrets(text: string): string {
 }
 
 export function redactedHeaders(headers: Headers): Record<string, string> {
-  const shown: Record<string, string> = {};
+  const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     const text = typeof value === 'string' ? value : value.join(', ');
     const lower = name.toLowerCase();
     const secret = secretHeaders.test(lower) && !harmless.has(lower) && !lower.startsWith('access-control-');
-    shown[name] = secret ? redacted : withoutUrlSecrets(text);
+    result[name] = secret ? redacted : withoutUrlSecrets(text);
   }
-  return shown;
+  return result;
 }
 
 /** The secrets of a request: what its headers that hold credentials have, with and without the name of the scheme. */

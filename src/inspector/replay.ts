@@ -1,3 +1,4 @@
+import { text as collected } from 'node:stream/consumers';
 import type { WireBody } from '../chat/openai-request.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import { AppError, asAppError } from '../core/errors.ts';
@@ -106,7 +107,9 @@ export async function replay<Context extends DialectContext>(
     own: showing.type === 'own',
     ...(showing.type === 'text' && record.neutral?.kind === 'chat' && { note: asTextNote }),
     lost:
-      plan.wanted === undefined ? [] : [...differences(plan.wanted, whole.decoded), ...lostReplies(record, dialect)],
+      plan.intended === undefined
+        ? []
+        : [...differences(plan.intended, whole.decoded), ...lostReplies(record, dialect)],
     extensions: extensionsOf(plan.body(false), plan.ownFields),
     streamed: streamed.form,
     whole: whole.form,
@@ -120,7 +123,7 @@ interface Plan<Context> extends EndpointPair<Context> {
   body(stream: boolean): WireBody;
   readonly ownFields: readonly string[] | undefined;
   /** What the body has to mean; undefined for the request as it was sent. */
-  readonly wanted: unknown;
+  readonly intended: unknown;
 }
 
 function planOf<Context extends DialectContext>(
@@ -134,7 +137,7 @@ function planOf<Context extends DialectContext>(
     const sent = sentObject(record) ?? {};
     const byPath = pair.streamed !== pair.whole;
     const body = (stream: boolean): WireBody => (byPath ? { ...sent } : { ...sent, stream });
-    return { ...pair, body, ownFields: undefined, wanted: undefined };
+    return { ...pair, body, ownFields: undefined, intended: undefined };
   }
   const options = { model: record.model, replies: Math.max(1, record.replies.length) };
   const neutral = record.neutral as NeutralRequest;
@@ -142,13 +145,13 @@ function planOf<Context extends DialectContext>(
     const { chat } = dialect;
     const defaults = chat.defaults(context);
     const body = (stream: boolean) => chat.encode(neutral.request, { ...options, defaults, stream });
-    return { ...chat, body, wanted: neutral.request };
+    return { ...chat, body, intended: neutral.request };
   }
   const { text } = dialect;
   const request = oneGeneration(record);
   if (!text || !request) throw new AppError('not-replayable', { reason: 'There is no such form.' });
   const defaults = text.defaults(context);
-  return { ...text, body: (stream) => text.encode(request, { ...options, defaults, stream }), wanted: request };
+  return { ...text, body: (stream) => text.encode(request, { ...options, defaults, stream }), intended: request };
 }
 
 /** Only one dialect asks for several replies at once. */
@@ -205,9 +208,6 @@ async function handled<Context>(endpoint: ModelEndpoint<Context>, call: Call, co
 }
 
 async function textOf(reply: Reply): Promise<string> {
-  const decoded = (piece: string | Uint8Array) => (typeof piece === 'string' ? piece : Buffer.from(piece).toString());
-  if (!('stream' in reply)) return decoded(reply.body);
-  let text = '';
-  for await (const piece of reply.stream) text += decoded(piece);
-  return text;
+  if ('stream' in reply) return collected(reply.stream);
+  return typeof reply.body === 'string' ? reply.body : Buffer.from(reply.body).toString();
 }

@@ -43,7 +43,7 @@ export function inspectorEndpoints<Context extends DialectContext>({
     if (!mayAdminister(access, call)) throw new AppError('admin-only', {});
   };
   const redactFor = (record: RequestRecord) => redactor([...secrets, ...record.secrets]);
-  const shown = (value: unknown, record: RequestRecord): Reply => json(redactFor(record)(value));
+  const reply = (value: unknown, record: RequestRecord): Reply => json(redactFor(record)(value));
   const requested = (call: Call): { readonly record: RequestRecord; readonly action: string | undefined } => {
     allowed(call);
     const [id = '', ...rest] = call.path.slice(call.path.lastIndexOf(`${path}/`) + path.length + 1).split('/');
@@ -91,7 +91,7 @@ export function inspectorEndpoints<Context extends DialectContext>({
           const reason = showing.type === 'impossible' ? { reason: showing.reason } : {};
           return { name: dialect.name, title: dialect.title, shows: showing.type, ...reason };
         });
-        return shown({ ...detailOf(record, endpoints()), dialects: shows }, record);
+        return reply({ ...detailOf(record, endpoints()), dialects: shows }, record);
       },
       { match: 'prefix', below: { '{id}': { response: 'request' } } },
     ),
@@ -109,7 +109,7 @@ export function inspectorEndpoints<Context extends DialectContext>({
           throw new AppError('invalid-field', { field: 'as', expected });
         }
         const { replay } = await import('./replay.ts');
-        return shown(await replay(record, dialect, context, call.signal), record);
+        return reply(await replay(record, dialect, context, call.signal), record);
       },
       {
         ...admin,

@@ -48,12 +48,12 @@ export class Invitations {
     const token = random(18).toString('base64url');
     const invitation = { ...request, id: `inv_${random(9).toString('base64url')}`, created, expires };
     await this.#file.change((all) => {
-      const kept = all.filter((one) => one.expires > created - keptMs);
-      const ofOne = kept.filter(
+      const current = all.filter((one) => one.expires > created - keptMs);
+      const ofOne = current.filter(
         (one) => one.keyfile === keyfile && one.by === invitation.by && one.name === invitation.name,
       );
       const dropped = new Set(ofOne.slice(0, -(maxOfOne - 1)));
-      const left = kept.filter((one) => !dropped.has(one));
+      const left = current.filter((one) => !dropped.has(one));
       return [...left.slice(-(maxInvitations - 1)), { ...invitation, hash: hashOf(token), keyfile }];
     });
     return { ...invitation, token };

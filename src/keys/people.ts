@@ -54,9 +54,9 @@ export class ServerPeople implements People {
     this.#tries = new AttemptLimit(options.tick);
   }
 
-  async invite({ name: wanted, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {
+  async invite({ name: requested, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {
     const { keys, store } = this.#inviting();
-    const plain = plainName(wanted);
+    const plain = plainName(requested);
     if (!isKeyName(plain)) throw new AppError('invalid-field', { field: 'name', expected: nameRule });
     await keys.ring.refresh();
     const keyOf = (name: string) => keys.ring.list().find((key) => key.name === name);

@@ -69,10 +69,10 @@ export class Sessions {
       lastUsed: time,
     };
     await this.#change((all) => {
-      const kept = all.filter((one) => !this.#isOver(one));
-      const sameHolder = kept.filter((one) => one.type === session.type && one.keyId === session.keyId);
+      const current = all.filter((one) => !this.#isOver(one));
+      const sameHolder = current.filter((one) => one.type === session.type && one.keyId === session.keyId);
       const dropped = new Set(oldest(sameHolder, sameHolder.length - maxOfOne + 1));
-      const left = kept.filter((one) => !dropped.has(one));
+      const left = current.filter((one) => !dropped.has(one));
       const surplus = new Set(oldest(left, left.length - maxSessions + 1));
       return [...left.filter((one) => !surplus.has(one)), session];
     });

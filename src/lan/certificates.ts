@@ -201,9 +201,9 @@ function children(element: Buffer): readonly Buffer[] {
     return { content: at + 2 + lengthBytes, end: at + 2 + lengthBytes + length };
   };
   const { content, end } = start(0);
-  const found: Buffer[] = [];
-  for (let at = content; at < end; at = start(at).end) found.push(element.subarray(at, start(at).end));
-  return found;
+  const elements: Buffer[] = [];
+  for (let at = content; at < end; at = start(at).end) elements.push(element.subarray(at, start(at).end));
+  return elements;
 }
 
 /** RFC 7093: the first 160 bits of SHA-256 of the public key. */

@@ -32,10 +32,10 @@ export function allowedFolders(
 export async function listFolder(path: string, kind: FileKind, roots: readonly string[]) {
   const real = await allowedPath(path, roots);
   if (real === undefined) return undefined;
-  const found = await readdir(real, { withFileTypes: true }).catch(() => undefined);
-  if (!found) return undefined;
+  const children = await readdir(real, { withFileTypes: true }).catch(() => undefined);
+  if (!children) return undefined;
   const listed = await Promise.all(
-    found.filter(({ name }) => !name.startsWith('.')).map((entry) => entryOf(join(real, entry.name), entry.name)),
+    children.filter(({ name }) => !name.startsWith('.')).map((entry) => entryOf(join(real, entry.name), entry.name)),
   );
   const entries = listed.flatMap((entry) => (entry && (entry.folder || endings[kind].test(entry.name)) ? [entry] : []));
   entries.sort((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name, 'en'));

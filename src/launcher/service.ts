@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isNewerConfig, newerConfig, readConfigFile } from '../config/config-file.ts';
 import { engineKinds, enginePrograms, programName } from '../config/engine.ts';
-import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
+import { defaultSettings, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
 import { validated } from '../config/load.ts';
 import type { GpuMemory } from '../core/gpu-memory.ts';
 import type { Product } from '../core/product.ts';
@@ -77,8 +77,8 @@ export class LauncherService {
   }
 
   async models() {
-    const found = await findModels(this.deps.modelFolders);
-    return (await Promise.all(found.map(modelFacts))).filter(({ type }) => type === 'model');
+    const files = await findModels(this.deps.modelFolders);
+    return (await Promise.all(files.map(modelFacts))).filter(({ type }) => type === 'model');
   }
 
   async model(path: string, contextSize = 0, sequences = 1) {
@@ -164,9 +164,8 @@ export class LauncherService {
 
   #validate(layer: Layer) {
     // Read as the server will read it, for the same messages.
-    const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
-    const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = validated({ values, given, notes, problems: found }, this.deps);
+    const parsed = readConfigFile(configText(layer, 'config'), { allowOnready: true });
+    const loaded = validated({ ...parsed, given: new Set(layer.keys()) }, this.deps);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }

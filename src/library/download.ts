@@ -10,7 +10,7 @@ import { DownloadError, type Outcome, receive, requestRange, withRetries } from 
 
 export { DownloadError, sizeOf };
 
-interface DownloadTarget {
+interface DownloadRequest {
   readonly url: string;
   /** The final path; until then the content is in `target.part`. */
   readonly target: string;
@@ -33,9 +33,9 @@ export interface DownloadDeps extends RangeDeps {
  * Downloads a file, which no other download may write at the same time. An interrupted download is resumed, in this run or a later one, unless the file has changed. It gets its
  * name only when it is complete and its hash is right; with a wrong hash it is deleted. A large file whose hash and size are known comes over several connections.
  */
-export async function download(wanted: DownloadTarget, deps: DownloadDeps): Promise<void> {
-  await mkdir(dirname(wanted.target), { recursive: true });
-  await withTargetLock(wanted.target, () => downloadAlone(wanted, deps));
+export async function download(request: DownloadRequest, deps: DownloadDeps): Promise<void> {
+  await mkdir(dirname(request.target), { recursive: true });
+  await withTargetLock(request.target, () => downloadAlone(request, deps));
 }
 
 /** Runs the work while no other download of the same target runs, in this process or another one. Rejects if one does. */
@@ -47,18 +47,18 @@ export function withTargetLock<Result>(target: string, work: () => Promise<Resul
   return withFileLock(target, work, { refuse });
 }
 
-async function downloadAlone(wanted: DownloadTarget, deps: DownloadDeps): Promise<void> {
-  const { target } = wanted;
-  if (wanted.mustBeNew) mustNotExist(target);
+async function downloadAlone(request: DownloadRequest, deps: DownloadDeps): Promise<void> {
+  const { target } = request;
+  if (request.mustBeNew) mustNotExist(target);
   await deps.begins?.(target);
   const part = `${target}.part`;
-  if (!(await inChunks(wanted, part, deps)))
+  if (!(await inChunks(request, part, deps)))
     await withRetries(
-      () => fetchRest(wanted, part, deps),
+      () => fetchRest(request, part, deps),
       () => sizeOf(part),
       deps,
     );
-  await check(wanted, part, deps.signal);
+  await check(request, part, deps.signal);
   await rename(part, target);
   await deletePart(target);
 }
@@ -68,21 +68,21 @@ export function mustNotExist(target: string): void {
 }
 
 /** False if it has to come over one connection. */
-async function inChunks(wanted: DownloadTarget, part: string, deps: DownloadDeps): Promise<boolean> {
-  const { url, headers, bytes, expected } = wanted;
+async function inChunks(request: DownloadRequest, part: string, deps: DownloadDeps): Promise<boolean> {
+  const { url, headers, bytes, expected } = request;
   if (!expected || bytes === undefined) return false;
   const file = { url, headers, part, bytes, hash: expected.digest.toString('hex') };
   const chunks = await plannedChunks(file, deps);
   if (!chunks) return false;
   if (await fetchChunks(file, chunks, deps)) return true;
   // The chunks are no beginning of the file.
-  await deletePart(wanted.target);
+  await deletePart(request.target);
   return false;
 }
 
 /** Over one connection, from the end of the part on. */
-async function fetchRest(wanted: DownloadTarget, part: string, deps: DownloadDeps): Promise<Outcome> {
-  const { url, headers, expected, bytes } = wanted;
+async function fetchRest(request: DownloadRequest, part: string, deps: DownloadDeps): Promise<Outcome> {
+  const { url, headers, expected, bytes } = request;
   const hash = expected?.digest.toString('hex');
   const mark = await readMark(part);
   const have = mark && !mark.chunks ? await sizeOf(part) : 0;
@@ -119,7 +119,7 @@ async function fetchRest(wanted: DownloadTarget, part: string, deps: DownloadDep
 }
 
 async function check(
-  { expected, target }: DownloadTarget,
+  { expected, target }: DownloadRequest,
   part: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {

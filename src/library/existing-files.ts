@@ -4,17 +4,11 @@ import type { HubFile } from './hub/repository.ts';
 import type { ModelFolder } from './model-folders.ts';
 import { sizeOf } from './part-file.ts';
 
-/** Files of the hub that a program on this machine has already. */
-interface ExistingFiles {
-  readonly program: string;
-  readonly paths: ReadonlyMap<HubFile, string>;
-}
-
 /** All parts of a model where another program has them, and its projector if it is there, too. Known by their hash, or by name and size in a folder of their repository. */
 export async function existingFiles(
   { id, parts, projector }: { id: string; parts: readonly HubFile[]; projector: HubFile | undefined },
   modelFolders: readonly ModelFolder[],
-): Promise<ExistingFiles | undefined> {
+) {
   const [first] = parts;
   if (!first) return undefined;
   for (const file of await findModels(modelFolders)) {

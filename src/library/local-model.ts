@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { filesBelow, findModels } from './find-models.ts';
 import type { ModelFolder } from './model-folders.ts';
+import { sizeOf } from './part-file.ts';
 import type { PulledModel } from './pull-model.ts';
 import type { Source } from './source.ts';
 import { chosenVariant, projectorFor, variantsOf } from './variants.ts';
@@ -23,7 +23,7 @@ export async function localModel(
     const files = await Promise.all(
       paths.map(async (path) => ({
         path: relative(folder, path).replaceAll(sep, '/'),
-        bytes: (await stat(path).catch(() => undefined))?.size ?? 0,
+        bytes: await sizeOf(path),
       })),
     );
     const present = files.filter(({ bytes }) => bytes > 0);

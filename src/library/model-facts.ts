@@ -29,10 +29,12 @@ export async function modelFacts(file: LocalModelFile) {
 }
 
 /** The models with this name, or else those whose name ends so. */
-export function modelsNamed(files: readonly LocalModelFile[], asked: string): readonly LocalModelFile[] {
+export function modelsNamed(files: readonly LocalModelFile[], name: string): readonly LocalModelFile[] {
   const plain = (text: string): string => text.toLowerCase().replace(/\.gguf$/, '');
-  const wanted = plain(asked);
-  const exact = files.filter(({ name }) => plain(name) === wanted);
+  const searched = plain(name);
+  const exact = files.filter((file) => plain(file.name) === searched);
   if (exact.length > 0) return exact;
-  return files.filter(({ name }) => plain(name).endsWith(`/${wanted}`) || plain(name).split(':')[0] === wanted);
+  return files.filter(
+    (file) => plain(file.name).endsWith(`/${searched}`) || plain(file.name).split(':')[0] === searched,
+  );
 }

@@ -21,6 +21,12 @@ export interface ModelFolder {
   readonly layout: Layout;
 }
 
+/** The folder of downloads before those of other programs. */
+export const withOwnFolder = (folder: string, others: readonly ModelFolder[]): readonly ModelFolder[] => [
+  { program: 'Parley', folder, layout: 'files' },
+  ...others,
+];
+
 /** Undefined for a file that cannot be read. */
 type ReadText = (path: string) => string | undefined;
 

@@ -71,9 +71,9 @@ export async function pullModel(
   const isBegun = (await begunVariant([variant], own)) !== undefined;
   const there = isBegun ? undefined : await existingFiles({ id, parts: variant.parts, projector }, modelFolders);
   const pathOf = (file: HubFile) => there?.paths.get(file) ?? own(file);
-  const wanted = [...variant.parts, ...(projector ? [projector] : [])];
+  const files = [...variant.parts, ...(projector ? [projector] : [])];
   const missing = [];
-  for (const file of wanted) if ((await sizeOf(pathOf(file))) !== file.bytes) missing.push(file);
+  for (const file of files) if ((await sizeOf(pathOf(file))) !== file.bytes) missing.push(file);
   if (missing.length > 0) {
     await mkdir(target, { recursive: true });
     await checkSpace(
@@ -81,8 +81,8 @@ export async function pullModel(
       missing.map((file) => ({ bytes: file.bytes, target: pathOf(file) })),
     );
   }
-  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
-  const done = new Map(wanted.map((file) => [file, file.bytes]));
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const done = new Map(files.map((file) => [file, file.bytes]));
   for (const file of missing) done.set(file, await partBytes(pathOf(file)));
   const report = () =>
     deps.progress(

@@ -257,5 +257,5 @@ export function recommendedFor({ gpuBytes, machineBytes }: ComputerMemory): read
     const before = best.get(entry.purpose);
     if (!before || entry.memory > before.memory) best.set(entry.purpose, entry);
   }
-  return [...best.values()].map(({ memory, architecture, mixture, ...shown }) => shown);
+  return [...best.values()].map(({ memory, architecture, mixture, ...recommendation }) => recommendation);
 }

@@ -135,9 +135,9 @@ export async function receive(
       const piece = (await reader?.read())?.value;
       if (piece === undefined) break;
       stall.refresh();
-      const wanted = length === undefined ? piece.length : Math.min(piece.length, length - done);
-      await file.write(piece, 0, wanted, from + done);
-      done += wanted;
+      const bytes = length === undefined ? piece.length : Math.min(piece.length, length - done);
+      await file.write(piece, 0, bytes, from + done);
+      done += bytes;
       received(done);
     }
   } catch (error) {

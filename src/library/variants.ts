@@ -107,10 +107,10 @@ export function chosenVariant<File extends RepositoryFile>(
     const byPreference = defaultLabels.flatMap((label) => whole.find((variant) => variant.label === label) ?? []);
     return byPreference[0] ?? whole.at(-1);
   }
-  const wanted = tag.toUpperCase();
+  const searched = tag.toUpperCase();
   const named = ({ label, parts: [first] }: Variant<File>) =>
-    label === wanted || [first?.path, nameOf(first?.path ?? '')].some((path) => path?.toUpperCase() === wanted);
-  return whole.find(named) ?? whole.find(({ label }) => label === `UD-${wanted}`);
+    label === searched || [first?.path, nameOf(first?.path ?? '')].some((path) => path?.toUpperCase() === searched);
+  return whole.find(named) ?? whole.find(({ label }) => label === `UD-${searched}`);
 }
 
 /** Why no variant can be downloaded. */

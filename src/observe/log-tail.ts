@@ -9,15 +9,13 @@ export interface LogLine {
   readonly text: string;
 }
 
-interface TailLimits {
-  readonly lines: number;
+const tailLimits = {
+  lines: 500,
   /** Of all lines together. */
-  readonly characters: number;
+  characters: 200_000,
   /** Longer lines are cut. */
-  readonly lineCharacters: number;
-}
-
-const tailLimits: TailLimits = { lines: 500, characters: 200_000, lineCharacters: 4000 };
+  lineCharacters: 4000,
+};
 
 /** The last lines of the console, in memory. */
 export class LogTail {
@@ -27,7 +25,7 @@ export class LogTail {
 
   constructor(
     private readonly now: () => number,
-    private readonly limits: TailLimits = tailLimits,
+    private readonly limits = tailLimits,
   ) {}
 
   add(text: string, level: LogLevel = 'info'): void {

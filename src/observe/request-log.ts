@@ -73,9 +73,9 @@ export class RequestLog {
     this.#begun.set(job, { contextSize: request.maxContext ?? contextSize, maxTokens: 0 });
     if (this.options.quiet) return;
     const { prompt, memory, maxTokens, stop } = request;
-    const shown = { prompt: shorten(prompt), ...(memory && { memory: shorten(memory) }), max_length: maxTokens, stop };
+    const input = { prompt: shorten(prompt), ...(memory && { memory: shorten(memory) }), max_length: maxTokens, stop };
     this.options.terminal.line();
-    this.#line(job, `Input: ${printableText(JSON.stringify(shown))}`);
+    this.#line(job, `Input: ${printableText(JSON.stringify(input))}`);
   }
 
   promptProgress({ done, total }: PromptProgress): void {
@@ -163,8 +163,10 @@ export class RequestLog {
 
 /** Why a prompt is processed again; usually a line near its start that changes each time. */
 function cacheMissLine({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
-  const words = quiet ? '' : `: ${printable(JSON.stringify(wanted))} instead of ${printable(JSON.stringify(kept))}`;
-  return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
+  const difference = quiet
+    ? ''
+    : `: ${printable(JSON.stringify(wanted))} instead of ${printable(JSON.stringify(kept))}`;
+  return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${difference}]`;
 }
 
 /** The id that the client has too (`x-request-id`). */

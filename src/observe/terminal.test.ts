@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { progressBar, progressOf, streamOutput, Terminal } from './terminal.ts';
+import { downloadProgress, progressBar, streamOutput, Terminal } from './terminal.ts';
 
 function record(interactive: boolean, columns = 40) {
   let written = '';
@@ -42,12 +42,12 @@ test('progressBar: shows the fraction', () => {
   expect(progressBar(1, 4)).toBe('[████] 100%');
 });
 
-test('progressOf: a terminal gets a bar with amount and speed, and hears what happens before and after', () => {
+test('downloadProgress: a terminal gets a bar with amount and speed, and hears what happens before and after', () => {
   const { terminal, written } = record(true, 100);
   let now = 0;
-  const bar = progressOf(terminal, () => now, 'large.gguf');
+  const bar = downloadProgress(terminal, () => now, 'large.gguf');
   for (const done of [10e6, 50e6, 100e6]) {
-    bar.show(done, 100e6);
+    bar(done, 100e6);
     now += 2000;
   }
   const states = written()
@@ -62,18 +62,18 @@ test('progressOf: a terminal gets a bar with amount and speed, and hears what ha
   ]);
 });
 
-test('progressOf: a log file gets a line per tenth', () => {
+test('downloadProgress: a log file gets a line per tenth', () => {
   const { terminal, written } = record(false);
-  const bar = progressOf(terminal, () => 0, 'large.gguf');
-  for (let done = 0; done <= 100e6; done += 1e6) bar.show(done, 100e6);
+  const bar = downloadProgress(terminal, () => 0, 'large.gguf');
+  for (let done = 0; done <= 100e6; done += 1e6) bar(done, 100e6);
   const lines = written().trim().split('\n');
   expect(lines).toHaveLength(10);
   expect([lines[0], lines[9]]).toEqual(['large.gguf: 10% (10 of 100 MB)', 'large.gguf: 100% (100 of 100 MB)']);
 });
 
-test('progressOf: without a known size, a terminal gets the amount, and a log file nothing', () => {
+test('downloadProgress: without a known size, a terminal gets the amount, and a log file nothing', () => {
   const [shown, logged] = [record(true), record(false)];
-  for (const { terminal } of [shown, logged]) progressOf(terminal, () => 0).show(3e6, undefined);
+  for (const { terminal } of [shown, logged]) downloadProgress(terminal, () => 0)(3e6, undefined);
   expect(shown.written()).toContain('Download 3 MB');
   expect(logged.written()).toBe('');
 });

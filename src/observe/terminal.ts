@@ -70,26 +70,24 @@ export function progressBar(fraction: number, width = 30): string {
   return `[${'█'.repeat(filled)}${'░'.repeat(width - filled)}] ${Math.floor(fraction * 100)}%`;
 }
 
-/** Progress of a download: a bar on a terminal, a line per tenth in a log file. */
-export function progressOf(terminal: Terminal, now: () => number, name = 'Download') {
-  let started: { readonly at: number; readonly with: number } | undefined;
+/** Shows the progress of a download: a bar on a terminal, a line per tenth in a log file. */
+export function downloadProgress(terminal: Terminal, now: () => number, name = 'Download') {
+  let started: { readonly at: number; readonly done: number } | undefined;
   let loggedTenths = 0;
   terminal.status(`${name}: connecting …`);
-  return {
-    /** Bytes so far, and in total if known. */
-    show(done: number, total: number | undefined): void {
-      started ??= { at: now(), with: done };
-      const seconds = (now() - started.at) / 1000;
-      const speed = seconds > 1 ? `, ${((done - started.with) / 1e6 / seconds).toFixed(1)} MB/s` : '';
-      const amount = `${(done / 1e6).toFixed(0)}${total === undefined ? '' : ` of ${(total / 1e6).toFixed(0)}`} MB${speed}`;
-      const bar = total === undefined ? '' : `${progressBar(done / total)} `;
-      // Once everything is here it is checked and unpacked, which takes a while.
-      terminal.status(done === total ? `${name}: checking …` : `${name} ${bar}${amount}`);
-      const tenths = total === undefined ? 0 : Math.floor((done / total) * 10);
-      if (tenths <= loggedTenths) return;
-      loggedTenths = tenths;
-      if (!terminal.interactive) terminal.line(`${name}: ${tenths * 10}% (${amount})`);
-    },
+  /** Bytes so far, and in total if known. */
+  return (done: number, total: number | undefined): void => {
+    started ??= { at: now(), done };
+    const seconds = (now() - started.at) / 1000;
+    const speed = seconds > 1 ? `, ${((done - started.done) / 1e6 / seconds).toFixed(1)} MB/s` : '';
+    const amount = `${(done / 1e6).toFixed(0)}${total === undefined ? '' : ` of ${(total / 1e6).toFixed(0)}`} MB${speed}`;
+    const bar = total === undefined ? '' : `${progressBar(done / total)} `;
+    // Once everything is here it is checked and unpacked, which takes a while.
+    terminal.status(done === total ? `${name}: checking …` : `${name} ${bar}${amount}`);
+    const tenths = total === undefined ? 0 : Math.floor((done / total) * 10);
+    if (tenths <= loggedTenths) return;
+    loggedTenths = tenths;
+    if (!terminal.interactive) terminal.line(`${name}: ${tenths * 10}% (${amount})`);
   };
 }
 
@@ -118,10 +116,10 @@ export const leftOutSentence = (count: number): string => `[${count} lines were 
 
 /** Writes to a standard stream while that works; failures of the log do not affect the server. */
 export function streamOutput(stream: TextStream, { moving, leftOutLine = leftOutSentence }: OutputOptions): Output {
-  let gone = false;
+  let isClosed = false;
   let leftOut = 0;
   stream.on('error', ({ code }) => {
-    gone ||= fatalCodes.has(code);
+    isClosed ||= fatalCodes.has(code);
   });
   return {
     interactive: moving && stream.isTTY === true,
@@ -130,7 +128,7 @@ export function streamOutput(stream: TextStream, { moving, leftOutLine = leftOut
       return stream.columns || 80;
     },
     write(text) {
-      if (gone) return;
+      if (isClosed) return;
       if (stream.writableLength > maxUnreadBytes) {
         leftOut += 1;
         return;

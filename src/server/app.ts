@@ -90,8 +90,9 @@ export function createApp(deps: AppDeps) {
 /** Whose cookie this is. What keeps the sessions is loaded for the first one. */
 async function sessionOf(tokens: readonly string[], people: NonNullable<AppDeps['people']>) {
   for (const token of tokens) {
-    const found = await (await people()).find(token);
-    if (found) return { id: found.id, isAdmin: found.holder.type === 'admin', ...(found.key && { key: found.key }) };
+    const session = await (await people()).find(token);
+    if (session)
+      return { id: session.id, isAdmin: session.holder.type === 'admin', ...(session.key && { key: session.key }) };
   }
   return undefined;
 }

@@ -115,12 +115,12 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     if (path.endsWith('/embeddings') && held.some(({ kind }) => kind === 'embedding')) return true;
     const texts = held.filter(({ kind }) => kind === 'text');
     if (!models?.byName || name === undefined) return texts.length > 0;
-    const listed = await found(name);
+    const listed = await listedModel(name);
     const base = listed?.preset?.base ?? listed?.name;
     return texts.some((text) => text.name === base);
   }
 
-  async function found(name: string) {
+  async function listedModel(name: string) {
     const list = (await models?.list()) ?? [];
     const named = (own: string) => findNamed(list, ({ id, name: one, aliases = [] }) => [id, one, ...aliases], own);
     const alias = options.alias?.(name);
@@ -139,7 +139,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
     },
     modelProblem: async (path, name) => {
       if (!models?.byName || path.endsWith('/embeddings') || name === undefined || name.trim() === '') return undefined;
-      const isKnown = (await found(name.trim())) !== undefined;
+      const isKnown = (await listedModel(name.trim())) !== undefined;
       return isKnown ? undefined : new AppError('model-not-found', { model: name }).message;
     },
     maxLineBytes: maxRequestMegabytes * 2 ** 20,

@@ -10,11 +10,11 @@ const replyTokens = 100;
 /** `--benchmark`: fills the context but for a reply of 100 tokens, and measures both parts. */
 export async function benchmark(text: TextService) {
   const contextSize = text.contextSize();
-  const words = Array.from({ length: contextSize }, (_, index) => ` ${index % 10}`).join('');
+  const prompt = Array.from({ length: contextSize }, (_, index) => ` ${index % 10}`).join('');
   const sampling = { ...defaultSampling, temperature: 0, seed: 1 };
   const request = {
     ...defaultControls,
-    prompt: words,
+    prompt,
     memory: '',
     maxTokens: replyTokens,
     sampling,

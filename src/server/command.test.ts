@@ -5,7 +5,8 @@ const options = { port: text, json: flag, yes: { ...flag, short: 'y' } } as cons
 
 function shown(...args: readonly string[]) {
   const lines: string[] = [];
-  const code = showUsage({ line: (line = '') => void lines.push(line) }, 'the usage', { args, options });
+  const terminal = { line: (line = '') => void lines.push(line) };
+  const code = showUsage({ args, terminal }, { usage: 'the usage', options });
   return { code, text: lines.join('\n') };
 }
 

@@ -53,19 +53,17 @@ interface CommandForm<Known extends Options> {
 
 /** A command, which resolves to the exit code. `run` returns undefined for arguments that it does not understand: the usage is shown. */
 export function command<const Known extends Options, Context extends CommandContext>(
-  { usage, options, failureCode }: CommandForm<Known>,
+  form: CommandForm<Known>,
   run: (read: Read<Known>, context: Context) => number | undefined | Promise<number | undefined>,
 ) {
   return async (context: Context): Promise<number> => {
-    const { args, terminal } = context;
-    const read = readArgs(args, options);
+    const read = readArgs(context.args, form.options);
     try {
-      return (read && (await run(read, context))) ?? showUsage(terminal, usage, { args, options });
+      return (read && (await run(read, context))) ?? showUsage(context, form);
     } catch (error) {
-      const code = error instanceof CommandError ? error.exitCode : failureCode;
+      const code = error instanceof CommandError ? error.exitCode : form.failureCode;
       if (code === undefined) throw error;
-      terminal.line(error instanceof Error ? error.message : String(error));
-      return code;
+      return print(context.terminal, [error instanceof Error ? error.message : String(error)], code);
     }
   };
 }
@@ -84,14 +82,11 @@ export function print(terminal: Lines, lines: readonly string[], code = 0): numb
 export const printJson = (terminal: Lines, value: unknown): number =>
   print(terminal, [JSON.stringify(value, undefined, 2)]);
 
-/** What a command was run with, and the options that it knows. */
-interface Usage {
-  readonly args: readonly string[];
-  readonly options: Options;
-}
-
 /** For arguments that are not understood, or ask for help. Returns the exit code. */
-export function showUsage(terminal: Lines, usage: string, { args, options }: Usage): number {
+export function showUsage(
+  { args, terminal }: CommandContext,
+  { usage, options }: Pick<CommandForm<Options>, 'usage' | 'options'>,
+): number {
   const isHelp = asksHelp(args);
   const problem = isHelp ? undefined : optionProblem(args, options);
   terminal.line(problem === undefined ? usage : `${problem}\n\n${usage}`);

@@ -120,7 +120,7 @@ export async function folderFacts(
   path: string,
 ): Promise<{ readonly exists: boolean; readonly writable: boolean; readonly freeBytes: number }> {
   const exists = await stat(path).then(
-    (found) => found.isDirectory(),
+    (facts) => facts.isDirectory(),
     () => false,
   );
   const parent = dirname(path);

@@ -71,16 +71,16 @@ export async function examine(machine: Machine) {
     known.set(name, result);
     return result;
   };
-  const found = await Promise.all(
+  const checks = await Promise.all(
     Object.entries(sections).map(async ([section, look]) => {
-      const parts = await look({ ...machine, probe }).catch((error: unknown): readonly Check[] => {
+      const results = await look({ ...machine, probe }).catch((error: unknown): readonly Check[] => {
         const advice = 'Correct this, or report it, and run parley doctor again.';
         return [{ ...problem('Not examined', reasonOf(error), advice), needed: section === 'Engines' }];
       });
-      return parts.map((part) => ({ section: section as Section, ...part }));
+      return results.map((result) => ({ section: section as Section, ...result }));
     }),
   );
-  const findings: readonly Finding[] = found.flat();
+  const findings: readonly Finding[] = checks.flat();
   return { product: machine.product, canServe: !findings.some(isFatal), findings };
 }
 
@@ -129,11 +129,11 @@ async function engines({ system, versionOf, probe }: Machine): Promise<readonly 
 
 /** Those of the recipes that are here; none of them is needed. */
 async function enginePrograms({ programPath }: Machine): Promise<readonly Check[]> {
-  const found = engineRecipes.flatMap((recipe) => {
+  const programs = engineRecipes.flatMap((recipe) => {
     const path = programPath(recipe);
     return path === undefined ? [] : [ok(recipe.title, path)];
   });
-  return found.length > 0 ? found : [ok('None found', 'parley engines lists programs that can be engines')];
+  return programs.length > 0 ? programs : [ok('None found', 'parley engines lists programs that can be engines')];
 }
 
 async function builtIn({ ownFiles }: Machine): Promise<readonly Check[]> {
@@ -223,8 +223,8 @@ async function gpusOf(
   const advice = unused?.advice ?? driver;
   const result = await probe(`llama ${build}`);
   if (result.type === 'failed') return problem(name, `cannot be used: ${result.reason}`, advice);
-  const found = (result.devices ?? []).filter(({ graphics }) => graphics);
-  if (found.length > 0) return ok(name, found.map(gpuText).join(', '));
+  const devices = (result.devices ?? []).filter(({ graphics }) => graphics);
+  if (devices.length > 0) return ok(name, devices.map(gpuText).join(', '));
   if (present.length === 0) return ok(name, 'installed, and no card found; Parley computes on the processor');
   return problem(name, 'installed, but it finds no card that it can use', advice);
 }
@@ -234,15 +234,15 @@ function gpuText({ name, freeBytes, totalBytes }: ProbedDevice): string {
 }
 
 async function models({ models: find }: Machine): Promise<readonly Check[]> {
-  const found = await find();
-  if (found.length === 0) {
+  const all = await find();
+  if (all.length === 0) {
     const advice =
       'parley pull OWNER/NAME downloads one (parley search WORDS finds it); any GGUF file can be given with --model FILE.';
     return [missing('Models', 'none besides the built-in ones', advice)];
   }
-  const programs = [...new Set(found.map(({ program: from }) => from))];
+  const programs = [...new Set(all.map(({ program: from }) => from))];
   return programs.flatMap((name): readonly Check[] => {
-    const own = found.filter(({ program: from }) => from === name);
+    const own = all.filter(({ program: from }) => from === name);
     const whole = own.filter((one) => one.type === 'model');
     const bytes = whole.reduce((sum, one) => sum + one.bytes, 0);
     const count = `${whole.length} ${whole.length === 1 ? 'model' : 'models'}, ${byteSize(bytes)}`;
@@ -272,10 +272,10 @@ async function folders({ folders: list, folder }: Machine): Promise<readonly Che
 }
 
 async function network({ port, portState, addresses, firewall }: Machine): Promise<readonly Check[]> {
-  return [portPart(port, await portState(port)), addressesPart(addresses()), firewallPart(await firewall(), port)];
+  return [portCheck(port, await portState(port)), addressesCheck(addresses()), firewallCheck(await firewall(), port)];
 }
 
-function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>): Check {
+function portCheck(port: number, state: Awaited<ReturnType<Machine['portState']>>): Check {
   const name = `Port ${port}`;
   if (state === 'free') return ok(name, 'free');
   if (state === 'parley') return ok(name, 'in use by Parley, which is running');
@@ -283,18 +283,18 @@ function portPart(port: number, state: Awaited<ReturnType<Machine['portState']>>
   return problem(name, 'in use by another program', advice);
 }
 
-function addressesPart(all: readonly LanAddress[]): Check {
+function addressesCheck(all: readonly LanAddress[]): Check {
   const name = 'Addresses';
   if (all.length === 0) return ok(name, 'none: this machine is in no network');
-  const part = ok(name, all.map(({ address, interfaceName }) => `${address} (${interfaceName})`).join(', '));
-  if (new Set(all.map(({ interfaceName }) => interfaceName)).size < 2) return part;
+  const check = ok(name, all.map(({ address, interfaceName }) => `${address} (${interfaceName})`).join(', '));
+  if (new Set(all.map(({ interfaceName }) => interfaceName)).size < 2) return check;
   return {
-    ...part,
+    ...check,
     advice: 'Several networks: a phone reaches the address of its own. --host ADDRESS serves one only.',
   };
 }
 
-function firewallPart(active: Firewall | undefined, port: number): Check {
+function firewallCheck(active: Firewall | undefined, port: number): Check {
   if (active === undefined) return ok('Firewall', 'none was found');
   const advice = `If phones and other computers do not reach --lan: ${openingOf(active, port)}`;
   return { ...ok('Firewall', `${active}, switched on`), advice };

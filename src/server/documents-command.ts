@@ -66,8 +66,8 @@ const actions: Readonly<Record<string, Action>> = {
     const rows = (await from.list()).map(({ name, files: { total, inProgress, failed }, passages, bytes }) => {
       return [printable(name), ...[total, inProgress, failed, passages].map(String), byteSize(bytes)];
     });
-    const heads = ['Collection', 'Files', 'Not indexed yet', 'Failed', 'Passages', 'Size'];
-    return rows.length === 0 ? ['There are no collections.'] : tableLines([heads, ...rows]);
+    const header = ['Collection', 'Files', 'Not indexed yet', 'Failed', 'Passages', 'Size'];
+    return rows.length === 0 ? ['There are no collections.'] : tableLines([header, ...rows]);
   },
   add: async (from, path, name = defaultCollection) => {
     const known = await named(from, name);
@@ -82,8 +82,8 @@ const actions: Readonly<Record<string, Action>> = {
     return [`${printable(name)}: ${await from.added(id, path)}`];
   },
   search: async (from, query, collection) =>
-    (await from.search(query, collection)).flatMap(({ name, headings, text: found }) =>
-      [[name, ...headings].join(' › '), `  ${found.replace(/\s+/g, ' ').slice(0, 300)}`, ''].map((line) =>
+    (await from.search(query, collection)).flatMap(({ name, headings, text: passage }) =>
+      [[name, ...headings].join(' › '), `  ${passage.replace(/\s+/g, ' ').slice(0, 300)}`, ''].map((line) =>
         printable(line, 2000),
       ),
     ),

@@ -12,13 +12,13 @@ import { findModels } from '../library/find-models.ts';
 import { hubOf } from '../library/hub/access.ts';
 import { localModel } from '../library/local-model.ts';
 import { modelsNamed } from '../library/model-facts.ts';
-import { knownModelFolders, type ModelFolder } from '../library/model-folders.ts';
+import { knownModelFolders, type ModelFolder, withOwnFolder } from '../library/model-folders.ts';
 import { localOllama } from '../library/ollama/pull-ollama.ts';
 import { type PullDeps, pull } from '../library/pull.ts';
 import { type PulledModel, pulledLines } from '../library/pull-model.ts';
 import { readSource, type Source } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
-import { progressOf } from '../observe/terminal.ts';
+import { downloadProgress } from '../observe/terminal.ts';
 import { type Command, hubDeps } from './command.ts';
 import { findNpmPackage } from './npm-package.ts';
 import { chooseHere, ownMachine } from './own-machine.ts';
@@ -69,7 +69,7 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
   if (listed) return listed;
   if (!source) throw new StartError(`${name} is not a model on the hub, of Ollama, or the address of a file.`, 2);
   terminal.line(`Downloading ${name} to ${options.folder}`);
-  const progress = progressOf(terminal, now, name.replace(/^.*\//, '')).show;
+  const progress = downloadProgress(terminal, now, name.replace(/^.*\//, ''));
   const choose = options.machine && chooseHere(options.machine, { terminal });
   try {
     const deps = { ...hubDeps(options), progress, findPackage };
@@ -84,7 +84,7 @@ async function fetchModel(text: string, options: FetchOptions): Promise<PulledMo
 /** The path of a file, or of a model that `parley list` shows. */
 async function listedFile(name: string, { folder, modelFolders }: FetchOptions): Promise<PulledModel | undefined> {
   if ((await stat(name).catch(() => undefined))?.isFile()) return { path: name, projector: undefined };
-  const all: readonly ModelFolder[] = [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders];
+  const all = withOwnFolder(folder, modelFolders);
   const named = modelsNamed(await findModels(all), name);
   if (named.length > 1)
     throw new StartError(`${name} may be any of these: ${named.map(({ path }) => path).join(', ')}`, 2);
@@ -99,8 +99,7 @@ async function localFile(
   modelFolders: readonly ModelFolder[],
 ): Promise<PulledModel | undefined> {
   if (source.type === 'ollama') return localOllama(source.name, folder, modelFolders);
-  if (source.type === 'model')
-    return localModel(source, [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders]);
+  if (source.type === 'model') return localModel(source, withOwnFolder(folder, modelFolders));
   const path = source.type === 'address' ? join(folder, source.fileName) : '';
   return (await sizeOf(path)) > 0 ? { path, projector: undefined } : undefined;
 }

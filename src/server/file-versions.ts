@@ -19,8 +19,9 @@ export class FileVersions {
 
   async of(paths: readonly (string | undefined)[]): Promise<Versions> {
     const known = paths.filter((path) => path !== undefined);
-    const found = await Promise.all(known.map(versionOf));
-    return Object.fromEntries(known.map((path, index) => [path, found[index]?.text ?? '']));
+    return Object.fromEntries(
+      await Promise.all(known.map(async (path) => [path, (await versionOf(path))?.text ?? ''] as const)),
+    );
   }
 
   note(model: PreparedModel, versions: Versions | Promise<Versions>, again: () => Promise<PreparedModel>): void {
@@ -35,15 +36,15 @@ export class FileVersions {
     const made = this.#made.get(model);
     if (!made) return undefined;
     const before = await made.versions;
-    const found = await Promise.all(
+    const present = await Promise.all(
       Object.keys(before).map(async (path) => ({ path, version: await versionOf(path) })),
     );
-    if (found.every(({ path, version }) => version?.text === before[path])) return undefined;
-    const isComplete = ({ path, version }: (typeof found)[number]): boolean =>
+    if (present.every(({ path, version }) => version?.text === before[path])) return undefined;
+    const isComplete = ({ path, version }: (typeof present)[number]): boolean =>
       version !== undefined && (!isModelFile(path) || Math.abs(this.now() - version.modifiedAt) >= settledAfterMs);
-    if (!found.every(isComplete)) return undefined;
+    if (!present.every(isComplete)) return undefined;
     // One that cannot be prepared is not tried again before it changes again.
-    made.versions = Object.fromEntries(found.map(({ path, version }) => [path, version?.text ?? '']));
+    made.versions = Object.fromEntries(present.map(({ path, version }) => [path, version?.text ?? '']));
     return made.again;
   }
 }

@@ -1,15 +1,11 @@
+import type { EventEmitter } from 'node:events';
 import { type RequestScope, requestScope } from '../http/request-scope.ts';
 import { RateLimitedLog, type RateLimitOptions } from '../observe/rate-limited-log.ts';
-
-/** What is needed of the process. */
-interface FaultyProcess {
-  on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
-}
 
 interface FaultGuardDeps extends RateLimitOptions {
   /** Versions for a report. */
   readonly facts: string;
-  readonly process?: FaultyProcess;
+  readonly process?: Pick<EventEmitter, 'on'>;
   /** The request that the failing code belongs to. */
   readonly scope?: () => RequestScope | undefined;
 }
@@ -27,7 +23,9 @@ export function guardFaults({ facts, ...deps }: FaultGuardDeps): void {
     // The request reports the fault itself.
     if (scope()?.fail(error)) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (isConnectionError(error)) repeats.log('failed connections', `A connection failed: ${stack}`);
+    // One of these ends one connection, wherever it was thrown.
+    if (connectionCodes.has((error as NodeJS.ErrnoException | undefined)?.code))
+      repeats.log('failed connections', `A connection failed: ${stack}`);
     else repeats.log(what, `${what}. The server goes on, but please report this (${facts}): ${stack}`);
   };
   process.on('uncaughtException', take('An exception was not caught'));
@@ -42,8 +40,3 @@ const connectionCodes: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_WRITE_AFTER_END',
   'ERR_STREAM_DESTROYED',
 ]);
-
-/** One of these ends one connection, wherever it was thrown. */
-function isConnectionError(error: unknown): boolean {
-  return error instanceof Error && connectionCodes.has((error as NodeJS.ErrnoException).code);
-}

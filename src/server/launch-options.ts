@@ -11,15 +11,15 @@ export function readLaunchOptions(args: readonly string[], defaultPort: number) 
   const values: Partial<Record<'--model' | '--port' | '--password', string>> = {};
   const serverFlags: string[] = [];
   for (let index = 0; index < own.length; index += 1) {
-    const word = own[index] ?? '';
-    const [name = '', inline] = word.startsWith('--') ? splitOnce(word) : [word];
-    if (Object.hasOwn(actions, word)) action = actions[word as keyof typeof actions];
-    else if (index === 0 && !word.startsWith('-')) agent = word;
+    const arg = own[index] ?? '';
+    const [name = '', inline] = arg.startsWith('--') ? splitOnce(arg) : [arg];
+    if (Object.hasOwn(actions, arg)) action = actions[arg as keyof typeof actions];
+    else if (index === 0 && !arg.startsWith('-')) agent = arg;
     else if (name === '--model' || name === '-m' || name === '--port' || name === '--password') {
       const value = inline ?? own[++index];
       if (value === undefined || value === '') throw new Error(`${name} needs a value.`);
       values[name === '-m' ? '--model' : name] = value;
-    } else serverFlags.push(word);
+    } else serverFlags.push(arg);
   }
   const port = values['--port'] === undefined ? defaultPort : Number(values['--port']);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('--port must be from 1 to 65535.');
@@ -36,7 +36,7 @@ export function readLaunchOptions(args: readonly string[], defaultPort: number) 
   };
 }
 
-function splitOnce(word: string): [string, string?] {
-  const equals = word.indexOf('=');
-  return equals < 0 ? [word] : [word.slice(0, equals), word.slice(equals + 1)];
+function splitOnce(arg: string): [string, string?] {
+  const equals = arg.indexOf('=');
+  return equals < 0 ? [arg] : [arg.slice(0, equals), arg.slice(equals + 1)];
 }

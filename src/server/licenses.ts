@@ -8,12 +8,10 @@ import { type CommandContext, command, flag, print, printJson } from './command.
 const usage = `parley licenses         the licences of everything that comes with Parley
 parley licenses --json  the same for scripts`;
 
-const ownLicenses = () => readLicenses(fileURLToPath(new URL('../..', import.meta.url)));
-
 /** `parley licenses` */
 export const licensesCommand = command(
   { usage, options: { json: flag } },
-  ({ values, positionals }, { terminal, read = ownLicenses }: CommandContext & { readonly read?: () => Licenses }) => {
+  ({ values, positionals }, { terminal, read = readLicenses }: CommandContext & { readonly read?: () => Licenses }) => {
     if (positionals.length > 0) return undefined;
     return values.json ? printJson(terminal, read()) : print(terminal, [licensesText(read())]);
   },
@@ -37,7 +35,7 @@ interface Manifest {
 }
 
 /** Reads the licences of the program in this folder. Files that are missing are left out. */
-export function readLicenses(root: string) {
+export function readLicenses(root = fileURLToPath(new URL('../..', import.meta.url))) {
   const { packages, missing } = installedPackages(root);
   // The build joins packages of the web client into its pages, and writes their licences to a file.
   const joined = tryParseJson(readText(join(root, 'dist', 'licenses.json'))) as LicensedPackage[] | undefined;

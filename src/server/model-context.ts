@@ -62,8 +62,8 @@ export function modelContext(setup: ModelSetup, services: ServerServices): Model
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = randomId(`${name}\u0000`);
   const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
-  for (const [own, atOnce] of [[lane, capacity] as const, ...taskCapacities(setup.taskSources ?? {})])
-    capacities.set(own, atOnce);
+  for (const [own, concurrency] of [[lane, capacity] as const, ...taskCapacities(setup.taskSources ?? {})])
+    capacities.set(own, concurrency);
   const slots = new SlotWatch(capacity());
   const { slowReply } = services;
   const speed = slowReply && !remote ? [firstReplySpeed((perSecond) => slowReply(name, perSecond))] : [];
@@ -89,11 +89,11 @@ function chatContext(
   setup: ModelSetup & Pick<PreparedModel, 'opening'>,
   services: ServerServices,
   engines: Pick<ModelContext, 'text' | 'taskServices' | 'lane'>,
-  { summaryText, shownAs }: { readonly summaryText: () => TextService; readonly shownAs?: string },
+  { summaryText, presetName }: { readonly summaryText: () => TextService; readonly presetName?: string },
 ): ModelContext {
   const { name = '', settings, format, opening } = setup;
   const { text } = engines;
-  const exact = modelChat(setup, services, { ...engines, character: shownAs });
+  const exact = modelChat(setup, services, { ...engines, character: presetName });
   const shared = settings.exactprompts ? exact : withSharedPrefixes(exact);
   const chat = { ...(opening ? withOpening(shared, opening) : shared), templateText: format.templateText };
   const image = requestDefaults(settings);
@@ -118,12 +118,12 @@ function chatContext(
     chat,
     controlLimits,
     applyDefaults: (body, of = 'text') => applyDefaults(body, defaults[of], settings.gendefaultsoverwrite),
-    modelName: () => modelName(text.state(), naming, shownAs),
+    modelName: () => modelName(text.state(), naming, presetName),
     name,
     preset: (own) =>
       chatContext({ ...setup, settings: own.settings, format: own.format, opening: own.opening }, services, engines, {
         summaryText,
-        shownAs: own.name,
+        presetName: own.name,
       }),
     replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
     preloadStory: preloadedStory(settings.preloadstory),
@@ -185,7 +185,8 @@ function modelChat(
     templateUse: format.templateUse,
     systemPrompt: settings.systemprompt,
     serverVariables: settings.jinja_kwargs ?? {},
-    now: () => (settings.exactprompts ? new Date() : startOfHour(new Date())),
+    // A template that shows the time has a new prompt every hour, not every minute.
+    now: () => new Date(settings.exactprompts ? Date.now() : new Date().setMinutes(0, 0, 0)),
     newCallId: () => randomId('call_'),
     warn,
     serverTools,
@@ -232,10 +233,4 @@ function summaryModelOf(
     return undefined;
   };
   return { name, select, timeoutSeconds: reqtimeout, startTimer: systemTimer };
-}
-
-/** A template that shows the time has a new prompt every hour, not every minute. */
-function startOfHour(time: Date): Date {
-  time.setMinutes(0, 0, 0);
-  return time;
 }

@@ -10,8 +10,8 @@ export function modelFileFacts(): (path: string) => Promise<ModelFileFacts | und
     const { size, mtimeMs } = (await stat(path).catch(() => undefined)) ?? {};
     if (size === undefined) return undefined;
     const version = `${size} ${mtimeMs}`;
-    const found = known.get(path);
-    if (found?.version === version) return found.facts;
+    const cached = known.get(path);
+    if (cached?.version === version) return cached.facts;
     const facts = readFacts(path).catch(() => undefined);
     known.set(path, { version, facts });
     return facts;

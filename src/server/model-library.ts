@@ -124,12 +124,12 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
   return {
     find,
     list: async () => {
-      const found = (await findModels(modelFolders)).map(async ({ path, name, program }) => {
+      const others = (await findModels(modelFolders)).map(async ({ path, name, program }) => {
         const read = await facts(path);
         return { option: path, name, type: 'model', program, facts: read } as const;
       });
       // Files that are no models are not offered.
-      const readable = (await Promise.all(found)).filter((model) => model.facts !== undefined);
+      const readable = (await Promise.all(others)).filter((model) => model.facts !== undefined);
       return [...(await ofFolder()), ...readable];
     },
     search: (search, signal) => searchHub(search, { ...asking, signal }),
@@ -141,18 +141,15 @@ export function createLibrary(deps: LibraryDeps): FileLibrary {
     downloads,
     remove: async (option, loaded) => {
       const isOwn = (await adminFiles(folder, { allowLinks })).includes(option);
-      const found = isOwn ? undefined : await find(option);
-      if (!isOwn && !found) throw new Error(`There is no model ${option}.`);
-      if (found && found.program !== 'Parley') throw new Error(otherOwner(found));
-      const path = found?.path ?? join(folder, option);
+      const file = isOwn ? undefined : await find(option);
+      if (!isOwn && !file) throw new Error(`There is no model ${option}.`);
+      if (file && file.program !== 'Parley') throw new Error(otherOwner(file));
+      const path = file?.path ?? join(folder, option);
       const real = await realpath(path);
       for (const one of loaded)
         if ((await realpath(one).catch(() => undefined)) === real)
           throw new Error(`${option} is loaded. Switch to another model or unload it first.`);
-      await deleteModel(
-        path,
-        found ? (modelFolders.find(({ program }) => program === 'Parley')?.folder ?? '') : folder,
-      );
+      await deleteModel(path, file ? (modelFolders.find(({ program }) => program === 'Parley')?.folder ?? '') : folder);
     },
     download: (text, signal) => {
       const name = nameOf(modelSource(text));

@@ -27,7 +27,7 @@ export const modelsCommand = command(
       const facts = await Promise.all((await findModels(modelFolders)).map(modelFacts));
       return values.json ? printJson(terminal, facts) : print(terminal, listLines(facts, modelFolders));
     }
-    const known = { show, verify, path: showPath } as const;
+    const known = { show, verify, path: async ({ path }: LocalModelFile) => print(terminal, [path]) } as const;
     if (!Object.hasOwn(known, action) || name === undefined || rest.length > 0 || values.json) return undefined;
     return known[action as keyof typeof known](await findFile(name, modelFolders), terminal);
   },
@@ -50,11 +50,6 @@ async function show({ path }: LocalModelFile, terminal: Terminal): Promise<numbe
       throw new CommandError(`${path}: ${error.message}`, 3);
     }),
   );
-  return 0;
-}
-
-async function showPath({ path }: LocalModelFile, terminal: Terminal): Promise<number> {
-  terminal.line(path);
   return 0;
 }
 
@@ -94,10 +89,10 @@ function listLines(facts: readonly ModelFacts[], modelFolders: readonly ModelFol
         ]
       : [one.name, `damaged: ${one.reason}`, '', '', '', '', one.program],
   );
-  const heads = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'MODIFIED', 'FROM'];
-  const widths = heads.map((head, column) =>
+  const header = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'MODIFIED', 'FROM'];
+  const widths = header.map((title, column) =>
     Math.max(
-      head.length,
+      title.length,
       ...rows.filter(([, second]) => !second?.startsWith('damaged')).map((row) => row[column]?.length ?? 0),
     ),
   );
@@ -106,7 +101,7 @@ function listLines(facts: readonly ModelFacts[], modelFolders: readonly ModelFol
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return [line(heads), ...rows.map(line)];
+  return [line(header), ...rows.map(line)];
 }
 
 function count(parameters: number): string {

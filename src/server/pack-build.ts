@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { availableBytes } from '../core/memory.ts';
 import { byteSize } from '../core/readable.ts';
-import { progressBar, progressOf, type Terminal } from '../observe/terminal.ts';
+import { downloadProgress, progressBar, type Terminal } from '../observe/terminal.ts';
 import { type BuildDeps, buildCuda, workFolder } from '../packs/build-cuda.ts';
 import { cudaBuilt } from '../packs/built.ts';
 import { engineSource, systemOf } from '../packs/catalogue.ts';
@@ -73,7 +73,7 @@ export function jobsFor(processors: number, freeBytes: number): number {
 function sourceProgress(terminal: Terminal, now: () => number): BuildDeps['progress'] {
   let show: BuildDeps['progress'] | undefined;
   return (done, total) => {
-    show ??= progressOf(terminal, now, 'Source').show;
+    show ??= downloadProgress(terminal, now, 'Source');
     show(done, total);
   };
 }

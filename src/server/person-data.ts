@@ -78,7 +78,7 @@ function personStores(services: ServerServices): Readonly<Record<string, PersonS
       },
       remove: async (owner) => {
         conversations?.clear(owner);
-        inspected.forget(nameIn(owner));
+        inspected.forget(senderOf(owner).key?.name ?? '');
       },
     },
     prompts: inMemory(() => emptyDiskCache(settings)),
@@ -114,8 +114,6 @@ export function personRecords(services: ServerServices): PersonRecords {
 }
 
 const allDays = 100;
-
-const nameIn = (owner: Owner): string => senderOf(owner).key?.name ?? '';
 
 /** What is forgotten within minutes, or when the server stops, and is in no export. */
 function inMemory(remove: (owner: Owner) => Promise<void>): PersonStore {

@@ -4,7 +4,7 @@ import { type PullDeps, pull } from '../library/pull.ts';
 import { pulledLines } from '../library/pull-model.ts';
 import { readSource } from '../library/source.ts';
 import type { HubMachine } from '../models/hub-files.ts';
-import { progressOf } from '../observe/terminal.ts';
+import { downloadProgress } from '../observe/terminal.ts';
 import { type Command, CommandError, command, flag, hubDeps, text } from './command.ts';
 import { findNpmPackage } from './npm-package.ts';
 import { chooseHere } from './own-machine.ts';
@@ -43,7 +43,7 @@ export const pullCommand = command({ usage, options }, async ({ values, position
   }
   const { to: folder = context.folder, anyway = false, insecure = false } = values;
   const choose = context.machine && chooseHere(context.machine, { anyway, terminal });
-  const progress = progressOf(terminal, context.now, name.replace(/^.*\//, '')).show;
+  const progress = downloadProgress(terminal, context.now, name.replace(/^.*\//, ''));
   // A folder that the person names gets the model in any case.
   const modelFolders = folder === context.folder ? context.modelFolders : undefined;
   const deps = { ...hubDeps(context), progress, findPackage, insecure };

@@ -1,5 +1,6 @@
 import { byteSize } from '../core/readable.ts';
 import { type Deletion, deleteModel, filesOfModel, otherOwner } from '../library/delete-model.ts';
+import { withOwnFolder } from '../library/model-folders.ts';
 import { type Command, command, flag, text } from './command.ts';
 import { findFile } from './models-command.ts';
 
@@ -20,7 +21,7 @@ export const rmCommand = command(
   ) => {
     if (name === undefined || rest.length > 0) return undefined;
     const folder = values.admindir || modelsFolder;
-    const file = await findFile(name, [{ program: 'Parley', folder, layout: 'files' }, ...modelFolders]);
+    const file = await findFile(name, withOwnFolder(folder, modelFolders));
     // A path has no program.
     if (file.program !== '' && file.program !== 'Parley') throw new Error(otherOwner(file));
     const model = await filesOfModel(file.path, folder);

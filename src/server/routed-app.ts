@@ -122,18 +122,18 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     return optionNames(files, { name: first.name, file });
   }
 
-  /** `base` is the path of a config, `under` its name for `reload_config`. */
   async function prepared(
     option: string,
-    base?: string,
-    { called, under, load = loads.get(option) ?? {}, again = false }: PrepareOptions = {},
+    { name: named, base, load = loads.get(option) ?? {}, again = false }: PrepareOptions = {},
   ): Promise<PreparedModel> {
-    const found = (await listFiles()).includes(option) ? undefined : await (await library?.())?.find(option);
-    const target = found ? ({ type: 'model', path: found.path } as const) : await adminTarget(folder, option, links);
+    const basePath = base === undefined ? undefined : await listedFile(folder, base, links);
+    if (base !== undefined && basePath === undefined) throw new AppError('model-not-found', { model: base });
+    const listed = (await listFiles()).includes(option) ? undefined : await (await library?.())?.find(option);
+    const target = listed ? ({ type: 'model', path: listed.path } as const) : await adminTarget(folder, option, links);
     if (!target) throw new AppError('model-not-found', { model: option });
     const own = loadLayer(load);
     if (target.type === 'initial' && own.size === 0) return again ? firstAgain() : firstNow;
-    const below = base ?? (settings.baseconfig || undefined);
+    const below = basePath ?? (settings.baseconfig || undefined);
     const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
     const loaded = reloadSettings(target, below, initial, configSources, own);
     if (loaded.type === 'refused') {
@@ -141,13 +141,13 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
       throw new AppError('model-load-failed', { model: option, reason });
     }
     const isFirst = target.type === 'initial' ? first.name : undefined;
-    const name = called ?? isFirst ?? found?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
+    const name = named ?? isFirst ?? listed?.name ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
     const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
     const at = Date.now();
     const model = await prepareOption(name, loaded, terminal, deps.settle, target.type === 'model');
     preparedAt.set(model, at);
-    choices.set(model, { option, base: under });
-    versions.note(model, all, () => prepared(option, base, { called: name, under }));
+    choices.set(model, { option, base });
+    versions.note(model, all, () => prepared(option, { name, base }));
     return model;
   }
 
@@ -171,7 +171,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     return files.map((file) => ({
       names: names.get(file) ?? [file],
       path: isModelFile(file) ? join(folder, file) : undefined,
-      prepare: (name) => prepared(file, undefined, { called: name }),
+      prepare: (name) => prepared(file, { name }),
     }));
   }
 
@@ -189,20 +189,13 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     return [...all.filter(isFirst), ...named];
   }
 
-  /** The file of a base config; undefined if there is no such file. */
-  const basePath = async (base: string | undefined) =>
-    base === undefined ? { path: undefined } : found(await listedFile(folder, base, links));
-  const found = (path: string | undefined) => (path === undefined ? undefined : { path });
-
   async function restore({ option, base }: ModelChoice): Promise<PreparedModel> {
     const label = option === initialModel ? first.name : option;
     try {
-      const below = await basePath(base);
-      if (!below) throw new AppError('model-not-found', { model: base ?? '' });
       // Flags win over the settings of the last run.
       const flags = Object.entries(loadSettingsOf(initial)).filter(([, value]) => value !== null);
       const load = { ...loads.get(option), ...Object.fromEntries(flags) };
-      const model = await prepared(option, below.path, { under: base, load });
+      const model = await prepared(option, { base, load });
       refusePinned(model);
       terminal.line(`Using ${label}, the model of the last switch.`);
       await router.swapTo(model);
@@ -214,11 +207,10 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
   }
 
   async function reload(option: string, base: string | undefined): Promise<boolean> {
-    const below = await basePath(base);
-    if (!below) return false;
+    if (base !== undefined && (await listedFile(folder, base, links)) === undefined) return false;
     failure = undefined;
     try {
-      const model = await prepared(option, below.path, { under: base });
+      const model = await prepared(option, { base });
       if (option !== unloadModel) refusePinned(model);
       terminal.line(
         `Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`,
@@ -263,9 +255,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     const load = { ...loads.get(option), ...changes };
     failure = undefined;
     try {
-      const below = await basePath(base);
-      if (!below) throw new AppError('model-not-found', { model: base ?? '' });
-      const model = await prepared(option, below.path, { called: present.name, under: base, load, again: true });
+      const model = await prepared(option, { name: present.name, base, load, again: true });
       terminal.line(`Loading ${present.name} with other settings as soon as all that was asked of it is answered.`);
       void swap(choice, model, new Promise((answered) => setImmediate(answered)), load);
       return undefined;
@@ -476,8 +466,9 @@ const adviceMs = 20_000;
 
 interface PrepareOptions {
   /** The name of the model. */
-  readonly called?: string;
-  readonly under?: string | undefined;
+  readonly name?: string;
+  /** The config below that of the model, as `reload_config` names it. */
+  readonly base?: string | undefined;
   readonly load?: Partial<LoadSettings>;
   /** Prepare the first model once more, with the packs that are there now. */
   readonly again?: boolean;

@@ -201,11 +201,6 @@ function lastModelFile(options: RuntimeOptions, { taskModels }: PreparedModel): 
   return new LastModel(stateFile(`model-${port}`, terminal));
 }
 
-/** Named by the port, so that two servers do not resume the same download. */
-function savedDownloads({ port }: Settings, terminal: Terminal): SavedDownloads | undefined {
-  return port === 0 ? undefined : new SavedDownloads(stateFile(`downloads-${port}`, terminal));
-}
-
 /** In a file named by the port, unless nothing that people write may be kept. */
 function keptSummaries({ settings, served, quiet, terminal }: RuntimeOptions): KeptSummaries<Message> {
   const { port, noagentreport } = settings;
@@ -378,7 +373,9 @@ async function routedApp(
         : undefined;
     const byName = remotes || (programs && (settings.routermode || several));
     const remoteModels = byName ? () => [...(remotes?.() ?? []), ...(programs?.() ?? [])] : undefined;
-    const saved = savedDownloads(settings, terminal);
+    // Named by the port, so that two servers do not resume the same download.
+    const saved =
+      settings.port === 0 ? undefined : new SavedDownloads(stateFile(`downloads-${settings.port}`, terminal));
     let library: Promise<FileLibrary> | undefined;
     const loadLibrary = () => (library ??= libraryOf(settings, saved, registry));
     const routed = await createRoutedApp({

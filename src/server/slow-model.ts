@@ -32,12 +32,12 @@ interface SlowModel {
 /** Which smaller file would be faster, in a line. */
 export async function slowModelAdvice(model: SlowModel): Promise<string> {
   const { name, tokensPerSecond, bytes, repository } = model;
-  const found = `${name} writes ${tokensPerSecond.toFixed(1)} tokens a second on this computer.`;
+  const finding = `${name} writes ${tokensPerSecond.toFixed(1)} tokens a second on this computer.`;
   const listed = repository === undefined ? undefined : await model.files(repository).catch(() => undefined);
   const file = listed && fasterFile(listed.files, bytes, tokensPerSecond);
-  if (!file) return `${found} A smaller model would be faster: parley search lists those that suit this computer.`;
+  if (!file) return `${finding} A smaller model would be faster: parley search lists those that suit this computer.`;
   const sizes = `${byteSize(file.bytes)} instead of ${byteSize(bytes)}`;
-  return `${found} Its file ${file.name} (${sizes}) would be faster: parley pull ${repository}:${file.name}`;
+  return `${finding} Its file ${file.name} (${sizes}) would be faster: parley pull ${repository}:${file.name}`;
 }
 
 /** Below three bits models lose too much; a smaller model is better. */

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../config/flags.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import { withFileLock } from '../core/file-lock.ts';
+import { ifMissing } from '../core/if-missing.ts';
 import { systemTimer } from '../core/timers.ts';
 import type { ToolServerEditor } from '../core/tool-servers.ts';
 import { type ReadOptions, readServers, type ServerConfig } from '../mcp/config.ts';
@@ -29,17 +30,18 @@ function readOptions(path: string, { environment }: Pick<ToolServerDeps, 'enviro
   return { environment, folder: resolve(dirname(path)), resolve };
 }
 
-type ServerFileOptions = Pick<ToolServerDeps, 'environment'> & {
-  readonly settings: Pick<Settings, 'mcpfile' | 'admin'>;
-};
-
 /** The servers of `--mcpfile`. Throws a clear sentence if the file cannot be used. */
-export function namedServers(deps: ServerFileOptions): readonly ServerConfig[] {
-  const { mcpfile } = deps.settings;
-  const path = serverFile(deps.settings);
+export function namedServers({
+  settings,
+  environment,
+}: Pick<ToolServerDeps, 'environment'> & {
+  readonly settings: Pick<Settings, 'mcpfile' | 'admin'>;
+}): readonly ServerConfig[] {
+  const { mcpfile } = settings;
+  const path = serverFile(settings);
   if (path === '' || (mcpfile === '' && !existsSync(path))) return [];
   try {
-    return readServers(readFileSync(path, 'utf8'), readOptions(path, deps));
+    return readServers(readFileSync(path, 'utf8'), readOptions(path, { environment }));
   } catch (error) {
     throw new Error(`--mcpfile ${path} cannot be used: ${(error as Error).message}.`, { cause: error });
   }
@@ -50,27 +52,22 @@ export function loginFile(path = join(ownFolder('config'), 'mcp-logins.json')): 
   return new LoginFile({ read: () => textOf(path), write: secretly(path), exclusively: locked(path) });
 }
 
-function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-}
+const textOf = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(ifMissing(undefined));
 
 /** Only this account can read the file: it may hold tokens. */
-function secretly(path: string) {
-  return async (text: string): Promise<void> => {
+const secretly =
+  (path: string) =>
+  async (text: string): Promise<void> => {
     await writeFile(`${path}.new`, text, { mode: 0o600 });
     await rename(`${path}.new`, path);
   };
-}
 
-function locked(path: string) {
-  return async (change: () => Promise<void>): Promise<void> => {
+const locked =
+  (path: string) =>
+  async (change: () => Promise<void>): Promise<void> => {
     await mkdir(dirname(path), { recursive: true });
     await withFileLock(path, change);
   };
-}
 
 /** Adds and removes servers in the file and in the pool. */
 export async function toolServerEditor(pool: ToolServerPool, deps: ToolServerDeps): Promise<ToolServerEditor> {

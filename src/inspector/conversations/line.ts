@@ -39,7 +39,7 @@ const causes: Readonly<Record<Loss['cause'], (at: number) => string>> = {
 function lossPart({ cause, tokens, at, was, is }: Loss, quiet: boolean, speed: PromptSpeed | undefined): string {
   const seconds = secondsFor(tokens, speed);
   const time = seconds === null ? '' : `, about ${seconds.toFixed(1)} s`;
-  const hasWords = !quiet && (was !== '' || is !== '');
-  const words = hasWords ? `: ${printable(JSON.stringify(is))} instead of ${printable(JSON.stringify(was))}` : '';
-  return `. ${tokens} tokens were computed again${time}: ${causes[cause](at)}${words}`;
+  const isVisible = !quiet && (was !== '' || is !== '');
+  const difference = isVisible ? `: ${printable(JSON.stringify(is))} instead of ${printable(JSON.stringify(was))}` : '';
+  return `. ${tokens} tokens were computed again${time}: ${causes[cause](at)}${difference}`;
 }

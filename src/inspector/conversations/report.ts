@@ -131,7 +131,7 @@ export class ConversationReport {
     const sequence = origin?.previous?.sequence ?? Number.NaN;
     const previous = own.findLast(({ sequences }) => sequences.has(sequence));
     const task = sideTask(facts);
-    const { conversation: found, as } = assignmentOf(
+    const { conversation: known, as } = assignmentOf(
       { session, task, promptTokens, origin },
       {
         previous,
@@ -140,9 +140,9 @@ export class ConversationReport {
       },
     );
     // Without a session nothing would lead from it to its conversation.
-    if (!found && session === undefined && (!origin || as === 'side')) return undefined;
+    if (!known && session === undefined && (!origin || as === 'side')) return undefined;
     const client = knownClient({ ...facts, headers: head.headers });
-    const conversation = found ?? {
+    const conversation = known ?? {
       number: ++this.#count,
       owner,
       client,

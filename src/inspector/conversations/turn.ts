@@ -52,9 +52,9 @@ export function lossOf({ origin, miss, promptTokens, cachedTokens, droppedTokens
   const texts = miss?.partedAt === common ? miss : { before: '', kept: '', wanted: '' };
   const cause =
     droppedTokens > 0 ? 'trimmed' : changed < evicted ? 'evicted' : relation === 'edits' ? 'changed' : 'reply';
-  const words =
+  const difference =
     cause === 'evicted' ? { before: '', was: '', is: '' } : { before: texts.before, was: texts.kept, is: texts.wanted };
-  return { cause, tokens: lost, at: common, ...words };
+  return { cause, tokens: lost, at: common, ...difference };
 }
 
 interface IncomingPrompt {

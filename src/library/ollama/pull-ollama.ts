@@ -36,17 +36,17 @@ export async function pullOllama(
   const hash = layers.find(({ kind }) => kind === 'model')?.sha256;
   if (expected && hash !== expected.digest.toString('hex'))
     throw new DownloadError(`the registry names another sha256 (${hash}); nothing was downloaded`);
-  const wanted = layers.flatMap((layer) => {
+  const weightFiles = layers.flatMap((layer) => {
     const target = layer.kind === 'model' ? files.weights : layer.kind === 'projector' ? files.projector : undefined;
     return target === undefined ? [] : [{ layer, target, bytes: layer.bytes }];
   });
   await mkdir(files.folder, { recursive: true });
   const missing = [];
-  for (const file of wanted) if ((await sizeOf(file.target)) !== file.bytes) missing.push(file);
+  for (const file of weightFiles) if ((await sizeOf(file.target)) !== file.bytes) missing.push(file);
   await checkSpace(files.folder, missing);
-  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  const total = weightFiles.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = 0;
-  for (const file of wanted) {
+  for (const file of weightFiles) {
     const { layer, target, bytes } = file;
     const before = done;
     const progress = (received: number) =>
@@ -58,7 +58,7 @@ export async function pullOllama(
     progress(bytes);
     done += bytes;
   }
-  const hasProjector = wanted.some(({ target }) => target === files.projector);
+  const hasProjector = weightFiles.some(({ target }) => target === files.projector);
   const content = (layer: OllamaLayer) => readText(name, layer, deps);
   const texts = await textsOf(layers, content);
   const licences = await Promise.all(layers.filter(({ kind }) => kind === 'license').map(content));
