@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ImageRequest } from '../src/core/image.ts';
 import { sketch } from '../src/engines/image/facts.ts';
-import { SeededNoise } from '../src/engines/image/flow/draw.ts';
-import { draw, openSketch, sketchNetwork } from '../src/engines/image/worker/draw.ts';
+import { SeededNoise } from '../src/engines/image/flow/sampling.ts';
+import { generate, openSketch, sketchNetwork } from '../src/engines/image/worker/generate.ts';
 import { UpscalingNetworks } from '../src/engines/image/worker/upscale.ts';
 import { OnnxSession } from '../src/engines/onnx/session.ts';
 import { withFloatWeights } from './float-weights.ts';
@@ -44,9 +44,9 @@ export async function imageBench({ quick, threads = 2, log }: BenchOptions): Pro
     .map((value) => value / Math.sqrt(sketch.conditionLength));
   const conditions = [condition, new Float32Array(sketch.conditionLength)] as const;
   const picture = (size: number): Promise<void> =>
-    draw(
+    generate(
       { request: { ...request, width: size, height: size }, conditions, shortened: false },
-      { network: sketchNetwork(session, signal), upscaler, signal, tell: () => undefined },
+      { network: sketchNetwork(session, signal), upscaler, signal, emit: () => undefined },
     );
   const x = new SeededNoise(1).take(2 * 3 * sketch.side * sketch.side);
   const bareNetwork = sketchNetwork(bare, signal);

@@ -402,7 +402,7 @@ describe('the server process', () => {
   test('does not import files that import native packages: they run in workers', () => {
     const native = product.filter(({ text }) => runtimeImports(text).some((name) => nativePackages.test(name)));
     const paths = native.map(({ path }) => path);
-    expect(paths).toContain('engines/pictures/worker/edit.ts');
+    expect(paths).toContain('engines/image-editing/worker/edit.ts');
     expect(paths).toContain('engines/llama/worker/native/native.ts');
     expect(paths.filter((path) => inServer.has(path))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDrawingRemote, readRemote, remoteAddresses, remoteProblems } from './remote.ts';
+import { readRemote, readSdRemote, remoteAddresses, remoteProblems } from './remote.ts';
 
 function addressOf(text: string) {
   const reading = readRemote(text);
@@ -109,31 +109,31 @@ describe('readDrawingRemote', () => {
     ['localhost:8188/', 'http://localhost:8188'],
     ['https://draw.invalid/sd/?x=1#y', 'https://draw.invalid/sd'],
   ])('reads %s', (text, base) => {
-    expect(readDrawingRemote([text], {})).toMatchObject({ address: { base, purpose: 'images' }, kind: undefined });
+    expect(readSdRemote([text], {})).toMatchObject({ address: { base, purpose: 'images' }, kind: undefined });
   });
 
   test.each(['', 'ftp://x', 'http://', 'http://a b'])('refuses %j', (text) => {
-    expect(() => readDrawingRemote([text], {})).toThrow('is no address');
+    expect(() => readSdRemote([text], {})).toThrow('is no address');
   });
 
   test('reads the kind and the name of the key variable', () => {
-    expect(readDrawingRemote(['x:1', 'key=env:SD_KEY', 'kind=comfy'], { SD_KEY: 'secret' })).toMatchObject({
+    expect(readSdRemote(['x:1', 'key=env:SD_KEY', 'kind=comfy'], { SD_KEY: 'secret' })).toMatchObject({
       address: { base: 'http://x:1', host: 'x:1', keyVariable: 'SD_KEY' },
       kind: 'comfyui',
     });
   });
 
   test('reads the fields that are passed on', () => {
-    expect(readDrawingRemote(['a:1', 'pass=cnet_*', 'pass=video'], {}).address.pass).toEqual(['cnet_*', 'video']);
-    expect(() => readDrawingRemote(['a:1', 'pass=a b'], {})).toThrow('pass=FIELDS');
+    expect(readSdRemote(['a:1', 'pass=cnet_*', 'pass=video'], {}).address.pass).toEqual(['cnet_*', 'video']);
+    expect(() => readSdRemote(['a:1', 'pass=a b'], {})).toThrow('pass=FIELDS');
   });
 
   test('rejects a literal key, an empty variable, credentials in the URL and unknown options', () => {
-    expect(() => readDrawingRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
-    expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is not set');
-    expect(() => readDrawingRemote(['http://me:secret@x:1'], {})).toThrow('name or password');
-    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('unknown option kind;');
-    expect(() => readDrawingRemote(['x:1', 'more'], {})).toThrow('unknown option more');
+    expect(() => readSdRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
+    expect(() => readSdRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is not set');
+    expect(() => readSdRemote(['http://me:secret@x:1'], {})).toThrow('name or password');
+    expect(() => readSdRemote(['x:1', 'kind=other'], {})).toThrow('unknown option kind;');
+    expect(() => readSdRemote(['x:1', 'more'], {})).toThrow('unknown option more');
   });
 });
 
@@ -144,7 +144,7 @@ test('--remote and --sdremote: an error repeats no secret', () => {
       .join();
   const drawing = (...words: string[]): string => {
     try {
-      readDrawingRemote(words, {});
+      readSdRemote(words, {});
       return '';
     } catch (error) {
       return (error as Error).message;

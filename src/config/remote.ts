@@ -109,23 +109,23 @@ function parsed(addressText: string): URL | undefined {
 }
 
 /** The image server of `--sdremote`, and its kind if given. */
-export interface DrawingRemote {
+export interface SdRemote {
   readonly address: RemoteAddress;
   readonly kind: 'a1111' | 'comfyui' | undefined;
 }
 
 /** `comfy` is the older spelling. */
-const drawingKinds: Readonly<Record<string, DrawingRemote['kind']>> = {
+const sdRemoteKinds: Readonly<Record<string, SdRemote['kind']>> = {
   a1111: 'a1111',
   comfy: 'comfyui',
   comfyui: 'comfyui',
 };
 
 /** Throws an error with one sentence for an invalid value. */
-export function readDrawingRemote(
+export function readSdRemote(
   pairs: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-): DrawingRemote {
+): SdRemote {
   const [addressText = '', ...options] = pairs;
   const url = parsed(/^[a-z]+:\/\//i.test(addressText) ? addressText : `http://${addressText}`);
   if (addressText === '' || !url) {
@@ -134,7 +134,7 @@ export function readDrawingRemote(
   if (url.username !== '' || url.password !== '') {
     throw new Error('--sdremote: the URL must not contain a user name or password; use key=env:NAME for a key.');
   }
-  let kind: DrawingRemote['kind'];
+  let kind: SdRemote['kind'];
   let keyVariable: string | undefined;
   const pass: string[] = [];
   for (const option of options) {
@@ -142,7 +142,7 @@ export function readDrawingRemote(
     const pattern = name === 'pass' ? fieldPattern(value) : undefined;
     if (pattern !== undefined) pass.push(pattern);
     else if (name === 'key') keyVariable = filledVariable(value, environment);
-    else if (name === 'kind' && Object.hasOwn(drawingKinds, value)) kind = drawingKinds[value];
+    else if (name === 'kind' && Object.hasOwn(sdRemoteKinds, value)) kind = sdRemoteKinds[value];
     else
       throw new Error(
         `--sdremote: unknown option ${option.replace(/=.*$/s, '')}; the options are key=env:NAME, kind=a1111, kind=comfy and pass=FIELDS such as pass=cnet_*.`,

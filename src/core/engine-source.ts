@@ -31,7 +31,7 @@ export interface EngineSource<Engine> {
   /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
   file?(): { readonly sizeBytes: number; readonly modifiedAt: number; readonly architecture?: string } | undefined;
   /** How many tasks may run at once; by default that of its kind. */
-  atOnce?(): number;
+  concurrency?(): number;
   /** False while a pack that its engine needs is not installed. */
   available?(): boolean;
   /** Sets how long it stays loaded after its last use. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { previewPicture } from './image.ts';
+import { previewImage } from './image.ts';
 
 const message = (type: number, second: number, ...rest: readonly number[]): Uint8Array => {
   const head = Buffer.alloc(8);
@@ -9,9 +9,9 @@ const message = (type: number, second: number, ...rest: readonly number[]): Uint
 };
 
 test('previewPicture: JPEG, PNG, and pictures behind metadata', () => {
-  expect([...(previewPicture(message(1, 1, 9, 8)) ?? [])]).toEqual([9, 8]);
-  expect([...(previewPicture(message(1, 2, 9)) ?? [])]).toEqual([9]);
-  expect([...(previewPicture(message(4, 2, 123, 125, 7, 6)) ?? [])]).toEqual([7, 6]);
+  expect([...(previewImage(message(1, 1, 9, 8)) ?? [])]).toEqual([9, 8]);
+  expect([...(previewImage(message(1, 2, 9)) ?? [])]).toEqual([9]);
+  expect([...(previewImage(message(4, 2, 123, 125, 7, 6)) ?? [])]).toEqual([7, 6]);
 });
 
 test('previewPicture: nothing in other messages, and in those that are cut', () => {
@@ -23,6 +23,6 @@ test('previewPicture: nothing in other messages, and in those that are cut', () 
     message(4, 2 ** 31, 1),
   ];
   for (const other of [...others, new Uint8Array(), Uint8Array.of(0, 0, 0, 1)]) {
-    expect(previewPicture(other)).toBeUndefined();
+    expect(previewImage(other)).toBeUndefined();
   }
 });

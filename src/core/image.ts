@@ -24,10 +24,10 @@ export interface ImageRequest {
   readonly strength: number;
   /** Steps between two previews; 0 for none. */
   readonly previewEvery: number;
-  readonly loras?: readonly AskedLora[] | undefined;
+  readonly loras?: readonly RequestedLora[] | undefined;
 }
 
-export interface AskedLora {
+export interface RequestedLora {
   readonly name: string;
   readonly weight: number;
 }
@@ -35,7 +35,7 @@ export interface AskedLora {
 export type ImageEvent =
   | { readonly type: 'progress'; readonly step: number; readonly steps: number; readonly preview?: Uint8Array }
   /** Without text chunks. */
-  | { readonly type: 'picture'; readonly index: number; readonly seed: number; readonly png: Uint8Array }
+  | { readonly type: 'image'; readonly index: number; readonly seed: number; readonly png: Uint8Array }
   | {
       readonly type: 'finish';
       readonly width: number;
@@ -49,7 +49,7 @@ export type ImageEvent =
 
 export interface UpscaleRequest {
   /** In any readable format. */
-  readonly picture: Uint8Array;
+  readonly image: Uint8Array;
   /** A name of the engine, or `None` for plain resizing. */
   readonly upscaler: string;
   readonly width: number;
@@ -70,13 +70,13 @@ export interface ImageFacts {
   readonly loras?: readonly { readonly name: string; readonly file: string }[];
   /** The file that replaces the VAE of the model. */
   readonly vae?: string;
-  /** Whether it can show the picture between its steps; unknown of a backend that has not answered. */
+  /** Whether it can show the image between its steps; unknown of a backend that has not answered. */
   readonly previews?: boolean;
   /** Without this, only the graphs that this server can read itself. */
   readonly graphs?: RunsGraphs;
 }
 
-export interface DrawOptions {
+export interface GenerateOptions {
   /** What the client sent, for backends to which some fields are passed on as they are. */
   readonly sent?: SentFields | undefined;
 }
@@ -84,7 +84,7 @@ export interface DrawOptions {
 export interface ImageEngine {
   /** Undefined until it is loaded. */
   facts(): ImageFacts | undefined;
-  draw(request: ImageRequest, signal: AbortSignal, options?: DrawOptions): AsyncIterable<ImageEvent>;
+  generate(request: ImageRequest, signal: AbortSignal, options?: GenerateOptions): AsyncIterable<ImageEvent>;
   /** A PNG of the requested size. */
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** Where its facts have `graphs`. */
@@ -100,14 +100,14 @@ export interface ImageProgress {
   readonly step: number;
   readonly steps: number;
   /** Finished and skipped images. */
-  readonly pictures: number;
+  readonly images: number;
   readonly count: number;
   readonly secondsSoFar: number;
   readonly preview?: Uint8Array;
 }
 
 /** The running image requests of all models and dialects. */
-export interface Drawings {
+export interface ImageJobs {
   /** Of the oldest request with this genkey, or the oldest of all without one; a client with a key of `--keyfile` sees its own only. */
   progress(genkey?: string, client?: string): ImageProgress | undefined;
   /** Aborts those with this genkey, or all; false if there is none. */
@@ -116,10 +116,10 @@ export interface Drawings {
   skip(genkey?: string, client?: string): boolean;
 }
 
-/** The turn of a request in the queue, in which it may draw and upscale several times. */
+/** The turn of a request in the queue, in which it may generate and upscale several images. */
 export interface ImageTurn {
   readonly signal: AbortSignal;
-  draw(request: ImageRequest): AsyncIterable<ImageEvent>;
+  generate(request: ImageRequest): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest): Promise<Uint8Array>;
   /** Whether the engine, once it is loaded, runs graphs as they are. */
   runsGraphs(): Promise<boolean>;
@@ -132,7 +132,7 @@ export interface ImageService {
   readonly facts: ImageFacts;
   /** Throws `busy` at once if the queue is full. The work has its turn until it ends. */
   inTurn<Event>(context: RequestContext, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
-  draw(request: ImageRequest, context: RequestContext): AsyncIterable<ImageEvent>;
+  generate(request: ImageRequest, context: RequestContext): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, context: RequestContext): Promise<Uint8Array>;
   /** The classes of nodes of an engine that runs graphs as they are, which is loaded for that; undefined for others. */
   nodes?(signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
@@ -148,7 +148,7 @@ declare module './task-services.ts' {
 export interface GraphRequest {
   /** Nodes by their ids. */
   readonly graph: Readonly<Record<string, unknown>>;
-  /** Beside the graph, such as the workflow that is written into pictures. */
+  /** Beside the graph, such as the workflow that is written into images. */
   readonly extra: Readonly<Record<string, unknown>>;
   /** Ids of the only outputs to compute; by default all. */
   readonly targets?: readonly string[] | undefined;
@@ -169,7 +169,7 @@ export type GraphOutputs = Readonly<Record<string, object>>;
 export type GraphEvent =
   /** What the backend reports, by its own names: `executing`, `progress`, `executed`. */
   | { readonly type: 'event'; readonly name: string; readonly data: Readonly<Record<string, unknown>> }
-  /** A binary message: a preview, or a picture that a node sends. */
+  /** A binary message: a preview, or an image that a node sends. */
   | { readonly type: 'preview'; readonly bytes: Uint8Array }
   /** Before the event that names it. */
   | { readonly type: 'file'; readonly file: GraphFile }
@@ -178,8 +178,8 @@ export type GraphEvent =
 /** Whether graphs run as they are; `perhaps` until the backend has answered. */
 export type RunsGraphs = 'whole' | 'perhaps';
 
-/** The picture in a binary message of ComfyUI: JPEG or PNG (type 1), or any format that its metadata names (type 4). */
-export function previewPicture(message: Uint8Array): Uint8Array | undefined {
+/** The image in a binary message of ComfyUI: JPEG or PNG (type 1), or any format that its metadata names (type 4). */
+export function previewImage(message: Uint8Array): Uint8Array | undefined {
   if (message.length <= 8) return undefined;
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const [type, second] = [view.getUint32(0), view.getUint32(4)];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import { RunningDrawings } from '../queue/image.ts';
+import { RunningImageJobs } from '../queue/image.ts';
 import { Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import {
@@ -111,7 +111,7 @@ function sources(): TaskSources {
 
 const parts = () => {
   const requestQueue = new RequestQueue(new Queue({ capacity: 1, maxRequests: () => 9 }), () => 0);
-  return { requestQueue, drawings: new RunningDrawings(() => 0) };
+  return { requestQueue, imageJobs: new RunningImageJobs(() => 0) };
 };
 
 test('createTaskServices: makes a service for each source, and none for absent kinds', () => {
@@ -125,7 +125,7 @@ test('createTaskServices: makes a service for each source, and none for absent k
 
 test('taskCapacities: the concurrency of a source, or that of its kind', () => {
   const own = { ...sources(), speech: { ...sources().embedding, name: 'voice' } as never };
-  const limited = { ...own, embedding: { ...sources().embedding, atOnce: () => 3 } as never };
+  const limited = { ...own, embedding: { ...sources().embedding, concurrency: () => 3 } as never };
   const capacities = (of: TaskSources) => taskCapacities(of).map(([lane, capacity]) => [lane.slice(1), capacity()]);
   expect(capacities(own)).toEqual([
     ['task speech voice', 1],

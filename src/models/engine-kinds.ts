@@ -4,7 +4,7 @@ import type { EngineVersions } from '../core/product.ts';
 import { sketch } from '../engines/image/facts.ts';
 import { weights } from '../engines/weights.ts';
 import type { Offer } from '../observe/banner.ts';
-import { type ImageSource, imageService, type RunningDrawings } from '../queue/image.ts';
+import { type ImageSource, imageService, type RunningImageJobs } from '../queue/image.ts';
 import { musicService } from '../queue/music.ts';
 import { textWork, type WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
@@ -78,7 +78,7 @@ type SourceOf = <Engine>(model: TaskModel<Engine>) => EngineSource<Engine>;
 interface ServiceDeps {
   readonly requestQueue: RequestQueue;
   readonly observer?: TaskObserver;
-  readonly drawings: RunningDrawings;
+  readonly imageJobs: RunningImageJobs;
 }
 
 /** Infers the types of a row. */
@@ -174,7 +174,7 @@ const engineKinds = {
     service: speechService,
   }),
   embedding: row({
-    work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2, atOnce: 8, hasShare: true },
+    work: { name: 'embedding', cost: 0.1, initialEstimateSeconds: 0.2, concurrency: 8, hasShare: true },
     label: 'Embedding',
     offer: 'embeddings',
     module: 'VectorEmbeddings',
@@ -242,11 +242,11 @@ export async function taskModels(settings: Settings, tools: ModelTools): Promise
 
 /** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(registry: Registry, models: TaskModels, timeout?: LoadTimeout): TaskSources {
-  const sourceOf: SourceOf = ({ spec, given, atOnce, file, available, pick }) => {
+  const sourceOf: SourceOf = ({ spec, given, concurrency, file, available, pick }) => {
     registry.add(spec);
     const whole = engineSourceOf(registry, spec, { timeout });
     const source: typeof whole = pick ? pickedSource(whole, pick as never) : whole;
-    const own = { ...(atOnce && { atOnce }), ...(file && { file }), ...(available && { available }) };
+    const own = { ...(concurrency && { concurrency }), ...(file && { file }), ...(available && { available }) };
     return { ...source, ...own, builtIn: !given && !pick };
   };
   return perKind((name, kind) => models[name] && kind.source(models[name], sourceOf));
@@ -269,7 +269,7 @@ export function createTaskServices(sources: TaskSources, parts: ServiceDeps): En
 export function taskCapacities(sources: TaskSources): readonly (readonly [lane: string, capacity: () => number])[] {
   return taskKinds.flatMap(([name, { work }]) => {
     const source = sources[name];
-    return source ? [[laneOf(work, source.name), source.atOnce ?? (() => work.atOnce ?? 1)] as const] : [];
+    return source ? [[laneOf(work, source.name), source.concurrency ?? (() => work.concurrency ?? 1)] as const] : [];
   });
 }
 

@@ -45,7 +45,7 @@ function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
   };
 }
 
-/** Memory beside the weights, for a picture of the default size. */
+/** Memory beside the weights, for an image of the default size. */
 const workingBytes = 700 * 2 ** 20;
 /** Size of weights of 16 bits after `--sdquant` 0, 1 and 2. */
 const quantizedShares = [1, 0.55, 0.3] as const;
@@ -103,11 +103,11 @@ export function encodedImageSource(
 ): EngineSource<ImageEngine> {
   const engine: ImageEngine = {
     facts: () => source.peek()?.facts(),
-    draw: async function* (request, signal) {
+    generate: async function* (request, signal) {
       const read = await readPrompts(encoder, [request.prompt, request.negativePrompt], signal);
       const use = await source.use(signal);
       try {
-        yield* use.engine.draw(request, signal, { read });
+        yield* use.engine.generate(request, signal, { read });
       } finally {
         use.release();
       }

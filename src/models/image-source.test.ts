@@ -42,7 +42,7 @@ function world({ tooLong = '' } = {}) {
   };
   const engine: ConditionedEngine = {
     facts: () => sketchFacts('/m'),
-    draw: async function* (_request, _signal, { read } = {}): AsyncGenerator<ImageEvent> {
+    generate: async function* (_request, _signal, { read } = {}): AsyncGenerator<ImageEvent> {
       seen.push(read);
       yield { type: 'progress', step: 1, steps: 1 };
     },
@@ -53,9 +53,9 @@ function world({ tooLong = '' } = {}) {
     log,
     seen,
     whole,
-    draw: async (prompt: string, negativePrompt = '') => {
+    generate: async (prompt: string, negativePrompt = '') => {
       const { engine: own, release } = await whole.use();
-      for await (const _ of own.draw(imageRequest({ prompt, negativePrompt }), never));
+      for await (const _ of own.generate(imageRequest({ prompt, negativePrompt }), never));
       release();
     },
   };
@@ -89,8 +89,8 @@ const start = (vector: Float32Array | undefined) =>
 
 describe('imageSource: prompts', () => {
   test('are encoded by the embedding engine as unit vectors, and the engine is released at once', async () => {
-    const { draw, log, seen } = world();
-    await draw('apple', 'pear!');
+    const { generate, log, seen } = world();
+    await generate('apple', 'pear!');
     expect(log).toEqual(['encoder used', 'embed apple|pear! true', 'encoder released', 'image used', 'image released']);
     expect(seen[0]?.vectors.map(start)).toEqual([
       [0.6, 0.8, 0],
@@ -100,14 +100,14 @@ describe('imageSource: prompts', () => {
   });
 
   test('empty prompts are not encoded', async () => {
-    const { draw, log, seen } = world();
-    await draw('apple', '  ');
+    const { generate, log, seen } = world();
+    await generate('apple', '  ');
     expect(log[1]).toBe('embed apple true');
     expect(seen[0]?.vectors.map(start)).toEqual([
       [0.6, 0.8, 0],
       [0, 0, 0],
     ]);
-    await draw('', '');
+    await generate('', '');
     expect(log.filter((line) => line.startsWith('embed')).length).toBe(1);
     expect(seen[1]?.vectors.every((vector) => vector.length === sketch.conditionLength)).toBe(true);
   });
@@ -117,14 +117,14 @@ describe('imageSource: prompts', () => {
     const encoder = { embed: () => Promise.reject(new Error('it cannot read')) } as unknown as EmbeddingEngine;
     const engine = {} as ConditionedEngine;
     const whole = encodedImageSource(source('image', engine, log), source('encoder', encoder, log));
-    const events = (await whole.use()).engine.draw(imageRequest({ prompt: 'a' }), never);
+    const events = (await whole.use()).engine.generate(imageRequest({ prompt: 'a' }), never);
     await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow('it cannot read');
     expect(log).toEqual(['encoder used', 'encoder released']);
   });
 
   test('reports truncated prompts', async () => {
-    const { draw, seen } = world({ tooLong: 'pear' });
-    await draw('apple', 'pear');
+    const { generate, seen } = world({ tooLong: 'pear' });
+    await generate('apple', 'pear');
     expect(seen[0]?.shortened).toBe(true);
   });
 });
@@ -133,7 +133,7 @@ describe('imageSource: engine', () => {
   test('upscales without an encoder', async () => {
     const { whole, log } = world();
     const { engine } = await whole.use();
-    const request = { picture: Uint8Array.of(), upscaler: '', width: 1, height: 1 };
+    const request = { image: Uint8Array.of(), upscaler: '', width: 1, height: 1 };
     expect(await engine.upscale(request, never)).toEqual(Uint8Array.of(5));
     expect(log).toEqual(['image used', 'image released']);
   });
@@ -141,7 +141,7 @@ describe('imageSource: engine', () => {
   test('one that encodes its prompts is held from use to release, and no encoder is loaded', async () => {
     const log: string[] = [];
     const engine = {
-      draw: async function* (): AsyncGenerator<ImageEvent> {
+      generate: async function* (): AsyncGenerator<ImageEvent> {
         log.push('drawn');
         yield { type: 'progress', step: 1, steps: 1 };
       },
@@ -149,7 +149,7 @@ describe('imageSource: engine', () => {
     const models = { image: { spec: specOf('image', engine), given: false, facts: sketchFacts('/m') } };
     const sources = taskSources(registryOf(), models as unknown as TaskModels);
     const use = await sources.image?.use();
-    for await (const _ of use?.engine.draw(imageRequest(), never) ?? []);
+    for await (const _ of use?.engine.generate(imageRequest(), never) ?? []);
     use?.release();
     expect([log, Object.keys(sources)]).toEqual([['drawn'], ['image']]);
   });
@@ -203,7 +203,7 @@ describe('imageSource: memory for one engine', () => {
     };
     const image = {
       facts: () => sketchFacts('/m'),
-      draw: async function* (): AsyncGenerator<ImageEvent> {
+      generate: async function* (): AsyncGenerator<ImageEvent> {
         yield { type: 'progress', step: 1, steps: 1 };
       },
     };
@@ -223,7 +223,7 @@ describe('imageSource: memory for one engine', () => {
     for (let round = 0; round < 2; round++) {
       const use = await image?.use();
       const events: string[] = [];
-      for await (const { type } of use?.engine.draw(imageRequest({ prompt: 'a' }), never) ?? []) events.push(type);
+      for await (const { type } of use?.engine.generate(imageRequest({ prompt: 'a' }), never) ?? []) events.push(type);
       use?.release();
       expect(events).toEqual(['progress']);
     }

@@ -22,16 +22,16 @@ import { NvidiaSmi } from '../engines/program/gpu-memory.ts';
 import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
 import { commonVoices, type RemoteSpeech } from '../engines/remote/audio.ts';
 import { randomCallId } from '../engines/remote/chat-service.ts';
-import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
-import { unknownDrawingFacts } from '../engines/remote/drawing-server.ts';
+import { ImageServerEngine } from '../engines/remote/image-servers/engine.ts';
+import { unprobedImageFacts } from '../engines/remote/image-servers/server.ts';
 import { titleOf } from '../engines/remote/kinds.ts';
 import { printable } from '../observe/printable.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type Guard, processGuard } from '../processes/guard.ts';
 import { modelsFolder } from './admin-options.ts';
 import { engineConsole } from './engine-console.ts';
+import { asPng, imageEditor } from './image-editor.ts';
 import { EngineLifecycle, engineTimer, type ModelSpec, residentBytes } from './lifecycle.ts';
-import { asPng, pictureEditor } from './picture-editor.ts';
 import { backendPool, remoteEngines } from './remote-tasks.ts';
 import { residenceOf } from './residence.ts';
 import type { ImageModel, ModelTools, SpeechModel, TaskModel, TranscriptionModel } from './task-model.ts';
@@ -204,7 +204,7 @@ type Spec = ReturnType<typeof programSpec>['spec'];
 
 /** The models of a program; all of them where only the running program can tell what it does. */
 export function programTasks({ name, program, task }: NamedProgram, spec: Spec, maxWords: number): ProgramTasks {
-  const shared = { spec: spec as never, given: false, atOnce: () => program.parallel };
+  const shared = { spec: spec as never, given: false, concurrency: () => program.parallel };
   const part = { name, model: undefined };
   const embedding: TaskModel<EmbeddingEngine> = {
     ...shared,
@@ -212,10 +212,10 @@ export function programTasks({ name, program, task }: NamedProgram, spec: Spec, 
   };
   const image: ImageModel = {
     ...shared,
-    atOnce: () => 1,
-    facts: unknownDrawingFacts(name, commandKind(program)),
+    concurrency: () => 1,
+    facts: unprobedImageFacts(name, commandKind(program)),
     pick: picked('image', ({ pool, identity }): ImageEngine => {
-      if (identity?.drawing) return new RemoteDrawing(pool, { asPng: asPng(pictureEditor) });
+      if (identity?.imageServer) return new ImageServerEngine(pool, { asPng: asPng(imageEditor) });
       return remoteEngines.image(pool, part);
     }),
   };

@@ -85,7 +85,7 @@ describe('remote task models', () => {
       given: true,
       spec: { name: 'bge', kind: 'embedding' },
     });
-    expect(remoteTask('embedding', settings, terminal)?.atOnce?.()).toBe(5);
+    expect(remoteTask('embedding', settings, terminal)?.concurrency?.()).toBe(5);
     expect(remoteTask('image', settings, terminal)).toMatchObject({
       spec: { name: 'b:1', kind: 'image' },
     });
@@ -117,10 +117,10 @@ describe('remote task models', () => {
     const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };
     const rest = { scheduler: 'default', seed: 1, count: 1, clipSkip: 0, strength: 0, previewEvery: 0 };
     const told: string[] = [];
-    for await (const event of image?.engine.draw({ ...request, ...rest }, never) ?? []) {
+    for await (const event of image?.engine.generate({ ...request, ...rest }, never) ?? []) {
       told.push(event.type === 'finish' ? `${event.width}x${event.height}` : event.type);
     }
-    expect(told).toEqual(['progress', 'picture', '1x1']);
+    expect(told).toEqual(['progress', 'image', '1x1']);
     await image?.stop();
   });
 });

@@ -1,16 +1,16 @@
 import type { Settings } from '../config/flags.ts';
-import { type RemotePurpose, readDrawingRemote, remoteAddresses } from '../config/remote.ts';
-import type { PictureEditor } from '../core/pictures.ts';
+import { type RemotePurpose, readSdRemote, remoteAddresses } from '../config/remote.ts';
+import type { ImageEditor } from '../core/image-editing.ts';
 import { identifySound, RemoteSpeech, RemoteTranscription } from '../engines/remote/audio.ts';
 import { BackendPool, type BackendPoolDeps } from '../engines/remote/backend-pool.ts';
-import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
-import { unknownDrawingFacts } from '../engines/remote/drawing-server.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage } from '../engines/remote/image.ts';
+import { ImageServerEngine } from '../engines/remote/image-servers/engine.ts';
+import { unprobedImageFacts } from '../engines/remote/image-servers/server.ts';
 import { shownName } from '../engines/remote/kinds.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { asPng, imageEditor } from './image-editor.ts';
 import { EngineLifecycle, engineTimer } from './lifecycle.ts';
-import { asPng, pictureEditor } from './picture-editor.ts';
 import { type ImageModel, remoteSpec } from './task-model.ts';
 
 type Console = Pick<Terminal, 'line'>;
@@ -35,13 +35,13 @@ interface RemoteDeps {
   readonly name: string;
   /** Undefined for the first that the backend lists. */
   readonly model: string | undefined;
-  readonly editor?: PictureEditor;
+  readonly editor?: ImageEditor;
 }
 
 /** The engines for tasks on remote backends, and in programs. */
 export const remoteEngines = {
   embedding: (pool: BackendPool, deps: RemoteDeps) => new RemoteEmbedding(pool, deps),
-  image: (pool: BackendPool, { editor = pictureEditor, ...deps }: RemoteDeps) =>
+  image: (pool: BackendPool, { editor = imageEditor, ...deps }: RemoteDeps) =>
     new RemoteImage(pool, { ...deps, asPng: asPng(editor) }),
   speech: (pool: BackendPool, deps: RemoteDeps) => new RemoteSpeech(pool, deps),
   transcription: (pool: BackendPool, deps: RemoteDeps) => new RemoteTranscription(pool, deps),
@@ -76,7 +76,7 @@ export function remoteTask<Task extends RemoteTask>(
     (typeof remoteEngines)[Task]
   >;
   const spec = { name, kind: task, ...remoteSpec, make: () => new EngineLifecycle(engine) };
-  return { engine, given: true, atOnce: () => parallel, spec };
+  return { engine, given: true, concurrency: () => parallel, spec };
 }
 
 /** The models of the backends that `--remote` and `--sdremote` name, by their kinds. */
@@ -99,12 +99,12 @@ export function remoteTaskModels(settings: Settings, terminal: Console) {
 
 /** The backend of `--sdremote`. It may start later than this server, and may stop: image requests then get an error. */
 function remoteDrawing(args: readonly string[], terminal: Console): ImageModel {
-  const { address, kind } = readDrawingRemote(args, process.env);
+  const { address, kind } = readSdRemote(args, process.env);
   // The adapters of the products are loaded only if there is such a backend.
   const identify: BackendPoolDeps['identify'] = async (connection) =>
-    (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind);
+    (await import('../engines/remote/image-servers/identify.ts')).identifyImageServer(connection, kind);
   const pool = () => backendPool('image', { addresses: [address], identify }, terminal);
-  const make = () => new EngineLifecycle(new RemoteDrawing(pool(), { asPng: asPng(pictureEditor) }));
+  const make = () => new EngineLifecycle(new ImageServerEngine(pool(), { asPng: asPng(imageEditor) }));
   const spec = { name: address.base, kind: 'image', auxiliary: true, need: async () => 0, make };
-  return { given: true, optional: true, facts: unknownDrawingFacts(address.base, kind), spec };
+  return { given: true, optional: true, facts: unprobedImageFacts(address.base, kind), spec };
 }

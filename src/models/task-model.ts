@@ -29,7 +29,7 @@ export interface TaskModel<Engine> {
   /** The part of a loaded engine that does these tasks; the engine itself without it. */
   readonly pick?: (engine: never) => Engine;
   /** How many of its tasks may run at once, if more than the default. */
-  readonly atOnce?: () => number;
+  readonly concurrency?: () => number;
 }
 
 export interface ImageModel extends TaskModel<ConditionedEngine> {

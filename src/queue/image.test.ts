@@ -5,7 +5,7 @@ import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { GraphEvent, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
 import type { RequestContext } from '../core/request-context.ts';
-import { imageService, RunningDrawings } from './image.ts';
+import { imageService, RunningImageJobs } from './image.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
 
@@ -41,7 +41,7 @@ function world() {
   let now = 1000;
   const queue = new Queue({ capacity: 1, maxRequests: () => 5, now: () => now });
   const requestQueue = new RequestQueue(queue, () => now);
-  const drawings = new RunningDrawings(() => now);
+  const imageJobs = new RunningImageJobs(() => now);
   interface Run {
     readonly events: Channel<ImageEvent>;
     readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ function world() {
   const running: Run[] = [];
   const engine: { -readonly [Name in keyof ImageEngine]: ImageEngine[Name] } = {
     facts: () => facts,
-    draw: ({ seed, count }, signal) => {
+    generate: ({ seed, count }, signal) => {
       const events = new Channel<ImageEvent>();
       const run: Run = { events, signal, seed, count };
       running.push(run);
@@ -76,8 +76,8 @@ function world() {
     requestQueue,
     engine,
     running,
-    drawings,
-    service: imageService({ requestQueue, source: { ...source, facts }, drawings, work }),
+    imageJobs,
+    service: imageService({ requestQueue, source: { ...source, facts }, imageJobs, work }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -110,22 +110,22 @@ const step = (done: number, preview?: Uint8Array): ImageEvent => ({
   steps: 8,
   ...(preview && { preview }),
 });
-const picture: ImageEvent = { type: 'picture', index: 0, seed: 1, png: Uint8Array.of(1) };
+const image: ImageEvent = { type: 'image', index: 0, seed: 1, png: Uint8Array.of(1) };
 
 describe('imageService', () => {
   test('yields the events of the engine', async () => {
     const { service, running } = world();
-    const events = read(service.draw(request, context()));
+    const events = read(service.generate(request, context()));
     await settle();
-    for (const event of [step(1), picture]) running[0]?.events.push(event);
+    for (const event of [step(1), image]) running[0]?.events.push(event);
     running[0]?.events.end();
-    expect(await events).toBe('progress picture end');
+    expect(await events).toBe('progress image end');
     expect([service.name, service.facts]).toEqual(['brush', facts]);
   });
 
   test('draws one request at a time', async () => {
     const { service, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, context())));
+    const both = [1, 2].map((seed) => read(service.generate({ ...request, seed }, context())));
     await settle();
     expect(running.map(({ seed }) => seed)).toEqual([1]);
     running[0]?.events.end();
@@ -139,7 +139,7 @@ describe('imageService', () => {
   test('stops the engine when its client disconnects', async () => {
     const { service, running } = world();
     const own = context();
-    const events = read(service.draw(request, own));
+    const events = read(service.generate(request, own));
     await settle();
     own.leave();
     expect(await events).toContain('client-gone');
@@ -149,43 +149,43 @@ describe('imageService', () => {
 
 describe('imageService: progress', () => {
   test('exists only while a request is drawn', async () => {
-    const { service, drawings, running } = world();
-    expect(drawings.progress()).toBeUndefined();
-    const events = read(service.draw(request, context('k')));
+    const { service, imageJobs, running } = world();
+    expect(imageJobs.progress()).toBeUndefined();
+    const events = read(service.generate(request, context('k')));
     await settle();
-    expect(drawings.progress()).toEqual({
+    expect(imageJobs.progress()).toEqual({
       genkey: 'k',
       skipped: false,
       step: 0,
       steps: 8,
-      pictures: 0,
+      images: 0,
       count: 2,
       secondsSoFar: 0,
     });
     running[0]?.events.end();
     await events;
-    expect(drawings.progress()).toBeUndefined();
+    expect(imageJobs.progress()).toBeUndefined();
   });
 
   test('counts steps, images and seconds, and keeps the last preview', async () => {
-    const { service, drawings, running, pass } = world();
-    const events = read(service.draw(request, context()));
+    const { service, imageJobs, running, pass } = world();
+    const events = read(service.generate(request, context()));
     await settle();
     const [first] = running;
     first?.events.push(step(3, Uint8Array.of(7)));
     await settle();
     pass(2500);
-    expect(drawings.progress()).toMatchObject({ step: 3, steps: 8, secondsSoFar: 2.5, preview: Uint8Array.of(7) });
+    expect(imageJobs.progress()).toMatchObject({ step: 3, steps: 8, secondsSoFar: 2.5, preview: Uint8Array.of(7) });
     first?.events.push(step(4));
-    first?.events.push(picture);
+    first?.events.push(image);
     await settle();
-    expect(drawings.progress()).toMatchObject({ step: 0, pictures: 1, count: 2, preview: Uint8Array.of(7) });
+    expect(imageJobs.progress()).toMatchObject({ step: 0, images: 1, count: 2, preview: Uint8Array.of(7) });
     first?.events.end();
     await events;
   });
 
   test('of a graph has its steps and its last preview', async () => {
-    const { drawings, engine, service } = world();
+    const { imageJobs, engine, service } = world();
     const events = new Channel<GraphEvent>();
     engine.graph = () => events;
     const graph = { graph: {}, extra: {}, file: () => undefined };
@@ -195,61 +195,61 @@ describe('imageService: progress', () => {
     events.push({ type: 'preview', bytes: Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 1, 7) });
     events.push({ type: 'preview', bytes: Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 0, 65) });
     await settle();
-    expect(drawings.progress('p1')).toMatchObject({ step: 3, steps: 9, preview: Uint8Array.of(7) });
+    expect(imageJobs.progress('p1')).toMatchObject({ step: 3, steps: 9, preview: Uint8Array.of(7) });
     events.end();
     await run;
   });
 
   test('is that of the running request while others are queued', async () => {
-    const { service, drawings, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, context())));
+    const { service, imageJobs, running } = world();
+    const both = [1, 2].map((seed) => read(service.generate({ ...request, seed, count: seed }, context())));
     await settle();
-    expect(drawings.progress()?.count).toBe(1);
+    expect(imageJobs.progress()?.count).toBe(1);
     running[0]?.events.end();
     await both[0];
     await settle();
-    expect(drawings.progress()).toMatchObject({ count: 2, step: 0 });
+    expect(imageJobs.progress()).toMatchObject({ count: 2, step: 0 });
     running[1]?.events.end();
     await both[1];
   });
 
   test('is removed when the engine fails', async () => {
-    const { service, drawings, running } = world();
-    const events = read(service.draw(request, context('a')));
+    const { service, imageJobs, running } = world();
+    const events = read(service.generate(request, context('a')));
     await settle();
     running[0]?.events.push(step(1));
-    drawings.interrupt();
+    imageJobs.interrupt();
     await events;
-    expect(drawings.progress()).toBeUndefined();
+    expect(imageJobs.progress()).toBeUndefined();
   });
 });
 
 describe('imageService: interrupt', () => {
   test('ends the running request with "stopped"', async () => {
-    const { service, drawings, running } = world();
-    const events = read(service.draw(request, context()));
+    const { service, imageJobs, running } = world();
+    const events = read(service.generate(request, context()));
     await settle();
-    expect(drawings.interrupt()).toBe(true);
+    expect(imageJobs.interrupt()).toBe(true);
     expect(await events).toBe('stopped');
     expect(running[0]?.signal.aborted).toBe(true);
   });
 
   test('a key of the key file neither sees nor stops requests of others', async () => {
-    const { service, drawings } = world();
-    const events = read(service.draw(request, { ...context(), client: 'key one' }));
+    const { service, imageJobs } = world();
+    const events = read(service.generate(request, { ...context(), client: 'key one' }));
     await settle();
-    expect([drawings.progress('', 'key other'), drawings.interrupt('', 'key other')]).toEqual([undefined, false]);
-    expect(drawings.skip('', 'key other')).toBe(false);
-    expect(drawings.progress('', 'key one')).toBeDefined();
-    expect(drawings.interrupt('', 'key one')).toBe(true);
+    expect([imageJobs.progress('', 'key other'), imageJobs.interrupt('', 'key other')]).toEqual([undefined, false]);
+    expect(imageJobs.skip('', 'key other')).toBe(false);
+    expect(imageJobs.progress('', 'key one')).toBeDefined();
+    expect(imageJobs.interrupt('', 'key one')).toBe(true);
     expect(await events).toBe('stopped');
   });
 
   test('leaves queued requests', async () => {
-    const { service, drawings, running } = world();
-    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, context())));
+    const { service, imageJobs, running } = world();
+    const both = [1, 2].map((seed) => read(service.generate({ ...request, seed }, context())));
     await settle();
-    drawings.interrupt();
+    imageJobs.interrupt();
     expect(await both[0]).toBe('stopped');
     await settle();
     expect(running.map(({ seed, signal }) => [seed, signal.aborted])).toEqual([
@@ -261,14 +261,14 @@ describe('imageService: interrupt', () => {
   });
 
   test('does nothing without a running request', () => {
-    expect(world().drawings.interrupt()).toBe(false);
+    expect(world().imageJobs.interrupt()).toBe(false);
   });
 
   test('frees the place in the queue', async () => {
-    const { service, drawings, queue } = world();
-    const events = read(service.draw(request, context()));
+    const { service, imageJobs, queue } = world();
+    const events = read(service.generate(request, context()));
     await settle();
-    drawings.interrupt();
+    imageJobs.interrupt();
     await events;
     await settle();
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
@@ -286,77 +286,77 @@ describe('imageService: skip', () => {
     notes: [],
   };
   /** Reads to the end: the place and seed of each picture, and how it ended. */
-  async function pictures(events: AsyncIterable<ImageEvent>): Promise<string> {
+  async function images(events: AsyncIterable<ImageEvent>): Promise<string> {
     const seen: string[] = [];
     try {
       for await (const event of events) {
-        seen.push(event.type === 'picture' ? `${event.index}:${event.seed}` : event.type);
+        seen.push(event.type === 'image' ? `${event.index}:${event.seed}` : event.type);
       }
       return seen.join(' ');
     } catch (error) {
       return [...seen, (error as AppError).code].join(' ');
     }
   }
-  const drawnWith = (seed: number, index = 0): ImageEvent => ({ ...picture, index, seed }) as ImageEvent;
+  const drawnWith = (seed: number, index = 0): ImageEvent => ({ ...image, index, seed }) as ImageEvent;
 
   test('continues with the next image, with its index and seed', async () => {
-    const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, context()));
+    const { service, imageJobs, running } = world();
+    const events = images(service.generate({ ...request, seed: 10, count: 4 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     running[0]?.events.push(step(3));
     await settle();
-    expect(drawings.skip()).toBe(true);
-    expect(drawings.progress()).toMatchObject({ skipped: true, step: 3, pictures: 1 });
+    expect(imageJobs.skip()).toBe(true);
+    expect(imageJobs.progress()).toMatchObject({ skipped: true, step: 3, images: 1 });
     await settle();
     expect(running.map(({ seed, count, signal }) => [seed, count, signal.aborted])).toEqual([
       [10, 4, true],
       [12, 2, false],
     ]);
-    expect(drawings.progress()).toMatchObject({ skipped: false, step: 0, pictures: 2, count: 4 });
+    expect(imageJobs.progress()).toMatchObject({ skipped: false, step: 0, images: 2, count: 4 });
     for (const event of [drawnWith(12), drawnWith(13, 1), finish]) running[1]?.events.push(event);
     running[1]?.events.end();
     expect(await events).toBe('0:10 progress 2:12 3:13 finish');
   });
 
   test('of the last image ends the request without an error', async () => {
-    const { service, drawings, running, queue } = world();
-    const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, context()));
+    const { service, imageJobs, running, queue } = world();
+    const events = images(service.generate({ ...request, seed: 10, count: 2 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     await settle();
-    drawings.skip();
+    imageJobs.skip();
     expect(await events).toBe('0:10');
     await settle();
-    expect([running.length, queue.running, drawings.progress()]).toEqual([1, 0, undefined]);
+    expect([running.length, queue.running, imageJobs.progress()]).toEqual([1, 0, undefined]);
   });
 
   test('does nothing when all images are done', async () => {
-    const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, count: 1 }, context()));
+    const { service, imageJobs, running } = world();
+    const events = images(service.generate({ ...request, count: 1 }, context()));
     await settle();
     running[0]?.events.push(drawnWith(1));
     await settle();
-    expect(drawings.skip()).toBe(true);
+    expect(imageJobs.skip()).toBe(true);
     running[0]?.events.push(finish);
     running[0]?.events.end();
     expect(await events).toBe('0:1 finish');
   });
 
   test('interrupt still works', async () => {
-    const { service, drawings, running } = world();
-    const events = pictures(service.draw({ ...request, count: 3 }, context()));
+    const { service, imageJobs, running } = world();
+    const events = images(service.generate({ ...request, count: 3 }, context()));
     await settle();
-    drawings.skip();
+    imageJobs.skip();
     await settle();
-    drawings.interrupt();
+    imageJobs.interrupt();
     expect(await events).toBe('stopped');
     expect(running.length).toBe(2);
   });
 
   test('does not hide an engine error', async () => {
     const { service, running } = world();
-    const events = pictures(service.draw({ ...request, count: 3 }, context()));
+    const events = images(service.generate({ ...request, count: 3 }, context()));
     await settle();
     const [first] = running;
     if (first) first.failure = new AppError('engine-lost', { capability: 'image' });
@@ -366,16 +366,16 @@ describe('imageService: skip', () => {
   });
 
   test('does nothing without a running request', () => {
-    expect(world().drawings.skip()).toBe(false);
+    expect(world().imageJobs.skip()).toBe(false);
   });
 });
 
 test('imageService: upscaling queues with drawing', async () => {
   const { service, running } = world();
-  const events = read(service.draw(request, context()));
+  const events = read(service.generate(request, context()));
   await settle();
   let done = false;
-  const work = service.upscale({ picture: Uint8Array.of(), upscaler: 'None', width: 9, height: 9 }, context());
+  const work = service.upscale({ image: Uint8Array.of(), upscaler: 'None', width: 9, height: 9 }, context());
   void work.then(() => {
     done = true;
   });
@@ -387,7 +387,7 @@ test('imageService: upscaling queues with drawing', async () => {
 });
 
 test('imageService: model facts are those of the engine once loaded, and the known ones before', () => {
-  const { requestQueue, drawings } = world();
+  const { requestQueue, imageJobs } = world();
   const found: ImageFacts = { ...facts, name: 'found', samplers: ['Heun'] };
   let present: ImageEngine | undefined;
   const source: EngineSource<ImageEngine> = {
@@ -396,9 +396,9 @@ test('imageService: model facts are those of the engine once loaded, and the kno
     peek: () => present,
     state: () => ({ type: 'unloaded' }),
   };
-  const service = imageService({ requestQueue, source: { ...source, facts }, drawings, work });
+  const service = imageService({ requestQueue, source: { ...source, facts }, imageJobs, work });
   expect(service.facts).toBe(facts);
-  const engine = { facts: () => found, draw: async function* () {}, upscale: async () => new Uint8Array() };
+  const engine = { facts: () => found, generate: async function* () {}, upscale: async () => new Uint8Array() };
   present = engine;
   expect(service.facts.samplers).toEqual(['Heun']);
   present = { ...engine, facts: () => undefined };

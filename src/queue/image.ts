@@ -1,16 +1,16 @@
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import {
-  type Drawings,
   type GraphEvent,
   type ImageEngine,
   type ImageEvent,
   type ImageFacts,
+  type ImageJobs,
   type ImageProgress,
   type ImageRequest,
   type ImageService,
   type ImageTurn,
-  previewPicture,
+  previewImage,
 } from '../core/image.ts';
 import { maySee } from '../core/owner.ts';
 import type { RequestContext } from '../core/request-context.ts';
@@ -21,34 +21,34 @@ export type ImageSource = EngineSource<ImageEngine> & { readonly facts: ImageFac
 
 interface ImageDeps extends TaskDeps<ImageEngine, ImageSource> {
   /** Shared by the services of all models. */
-  readonly drawings: RunningDrawings;
+  readonly imageJobs: RunningImageJobs;
 }
 
-interface Drawing {
+interface ImageJob {
   readonly client: string;
   progress: Omit<ImageProgress, 'secondsSoFar'>;
   readonly startedAt: number;
   /** Ends the whole request. */
   readonly stop: AbortController;
-  /** Ends the picture that is drawn now; replaced for each one. */
+  /** Ends the image that is generated now; replaced for each one. */
   skip: AbortController;
 }
 
-/** All drawings that run now, the oldest first. */
-export class RunningDrawings implements Drawings {
-  readonly #drawings = new Set<Drawing>();
+/** All image jobs that run now, the oldest first. */
+export class RunningImageJobs implements ImageJobs {
+  readonly #drawings = new Set<ImageJob>();
 
   /** The clock is that of the queue. */
   constructor(private readonly now: () => number) {}
 
-  begin(client: string, progress: Drawing['progress'], stop: AbortController): Drawing {
-    const drawing: Drawing = { client, progress, startedAt: this.now(), stop, skip: new AbortController() };
-    this.#drawings.add(drawing);
-    return drawing;
+  begin(client: string, progress: ImageJob['progress'], stop: AbortController): ImageJob {
+    const imageJob: ImageJob = { client, progress, startedAt: this.now(), stop, skip: new AbortController() };
+    this.#drawings.add(imageJob);
+    return imageJob;
   }
 
-  end(drawing: Drawing): void {
-    this.#drawings.delete(drawing);
+  end(imageJob: ImageJob): void {
+    this.#drawings.delete(imageJob);
   }
 
   progress(genkey = '', client = ''): ImageProgress | undefined {
@@ -64,48 +64,48 @@ export class RunningDrawings implements Drawings {
 
   skip(genkey = '', client = ''): boolean {
     const matching = this.#matching(genkey, client);
-    for (const drawing of matching) {
-      if (drawing.progress.pictures >= drawing.progress.count) continue;
-      drawing.progress = { ...drawing.progress, skipped: true };
-      drawing.skip.abort(new AppError('stopped', {}));
+    for (const imageJob of matching) {
+      if (imageJob.progress.images >= imageJob.progress.count) continue;
+      imageJob.progress = { ...imageJob.progress, skipped: true };
+      imageJob.skip.abort(new AppError('stopped', {}));
     }
     return matching.length > 0;
   }
 
-  #matching(genkey: string, client: string): readonly Drawing[] {
-    const known = [...this.#drawings].filter((drawing) => maySee(client, drawing));
+  #matching(genkey: string, client: string): readonly ImageJob[] {
+    const known = [...this.#drawings].filter((imageJob) => maySee(client, imageJob));
     return known.filter(({ progress }) => genkey === '' || progress.genkey === genkey);
   }
 }
 
-type Drawn = Pick<ImageEngine, 'draw'>;
+type ImageGenerator = Pick<ImageEngine, 'generate'>;
 
-export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
+export function imageService({ imageJobs, ...deps }: ImageDeps): ImageService {
   const own = tasks(deps);
 
-  async function* watched(engine: Drawn, request: ImageRequest, drawing: Drawing, signal: AbortSignal) {
-    const start = drawing.progress;
+  async function* watched(engine: ImageGenerator, request: ImageRequest, imageJob: ImageJob, signal: AbortSignal) {
+    const start = imageJob.progress;
     try {
-      while (drawing.progress.pictures < request.count) {
-        yield* untilSkipped(engine, drawing, request, signal);
-        if (!drawing.skip.signal.aborted) return;
-        drawing.skip = new AbortController();
-        drawing.progress = { ...start, pictures: drawing.progress.pictures + 1 };
+      while (imageJob.progress.images < request.count) {
+        yield* untilSkipped(engine, imageJob, request, signal);
+        if (!imageJob.skip.signal.aborted) return;
+        imageJob.skip = new AbortController();
+        imageJob.progress = { ...start, images: imageJob.progress.images + 1 };
       }
     } finally {
-      drawings.end(drawing);
+      imageJobs.end(imageJob);
     }
   }
 
-  /** The pictures that are left, with the places and seeds that they have in the whole request. */
-  async function* untilSkipped(engine: Drawn, drawing: Drawing, request: ImageRequest, signal: AbortSignal) {
-    const first = drawing.progress.pictures;
+  /** The images that are left, with the places and seeds that they have in the whole request. */
+  async function* untilSkipped(engine: ImageGenerator, imageJob: ImageJob, request: ImageRequest, signal: AbortSignal) {
+    const first = imageJob.progress.images;
     const rest = { ...request, seed: request.seed + first, count: request.count - first };
-    const { signal: skipped } = drawing.skip;
+    const { signal: skipped } = imageJob.skip;
     try {
-      for await (const event of engine.draw(rest, AbortSignal.any([signal, skipped]))) {
-        drawing.progress = after(drawing.progress, event);
-        yield event.type === 'picture' ? { ...event, index: first + event.index } : event;
+      for await (const event of engine.generate(rest, AbortSignal.any([signal, skipped]))) {
+        imageJob.progress = after(imageJob.progress, event);
+        yield event.type === 'image' ? { ...event, index: first + event.index } : event;
       }
     } catch (error) {
       if (!skipped.aborted || signal.aborted) throw error;
@@ -126,13 +126,15 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
     return own.inTurn(stoppable, ({ signal, begin }) =>
       work({
         signal,
-        draw: async function* (request) {
+        generate: async function* (request) {
           const { engine } = await begin();
-          const drawn: Drawn = { draw: (one, until) => engine.draw(one, until, { sent: context.sent }) };
+          const generator: ImageGenerator = {
+            generate: (one, until) => engine.generate(one, until, { sent: context.sent }),
+          };
           const { steps, count } = request;
-          const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-          for await (const event of watched(drawn, request, drawings.begin(client, start, stop), signal)) {
-            if (event.type === 'picture') context.watch?.used?.({ images: 1 });
+          const start = { genkey, skipped: false, step: 0, steps, images: 0, count };
+          for await (const event of watched(generator, request, imageJobs.begin(client, start, stop), signal)) {
+            if (event.type === 'image') context.watch?.used?.({ images: 1 });
             yield event;
           }
         },
@@ -140,16 +142,16 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
         runsGraphs: async () => (await begin()).engine.facts()?.graphs === 'whole',
         graph: async function* (request) {
           const { engine } = await begin();
-          const start = { genkey, skipped: false, step: 0, steps: 0, pictures: 0, count: 1 };
-          const drawing = drawings.begin(client, start, stop);
+          const start = { genkey, skipped: false, step: 0, steps: 0, images: 0, count: 1 };
+          const imageJob = imageJobs.begin(client, start, stop);
           try {
             for await (const event of engine.graph?.(request, signal) ?? []) {
-              drawing.progress = afterGraph(drawing.progress, event);
+              imageJob.progress = afterGraph(imageJob.progress, event);
               if (event.type === 'file') context.watch?.used?.({ images: 1 });
               yield event;
             }
           } finally {
-            drawings.end(drawing);
+            imageJobs.end(imageJob);
           }
         },
       }),
@@ -173,15 +175,15 @@ export function imageService({ drawings, ...deps }: ImageDeps): ImageService {
         release();
       }
     },
-    draw: (request, context) => inTurn(context, (turn) => turn.draw(request)),
+    generate: (request, context) => inTurn(context, (turn) => turn.generate(request)),
     upscale: (request, context) => own.once(context, ({ engine, signal }) => engine.upscale(request, signal)),
   };
 }
 
 /** The steps of the node that runs. */
-function afterGraph(progress: Drawing['progress'], event: GraphEvent): Drawing['progress'] {
+function afterGraph(progress: ImageJob['progress'], event: GraphEvent): ImageJob['progress'] {
   if (event.type === 'preview') {
-    const preview = previewPicture(event.bytes);
+    const preview = previewImage(event.bytes);
     return preview ? { ...progress, preview } : progress;
   }
   if (event.type !== 'event' || event.name !== 'progress') return progress;
@@ -189,8 +191,8 @@ function afterGraph(progress: Drawing['progress'], event: GraphEvent): Drawing['
   return typeof value === 'number' && typeof max === 'number' ? { ...progress, step: value, steps: max } : progress;
 }
 
-function after(progress: Drawing['progress'], event: ImageEvent): Drawing['progress'] {
-  if (event.type === 'picture') return { ...progress, step: 0, pictures: progress.pictures + 1 };
+function after(progress: ImageJob['progress'], event: ImageEvent): ImageJob['progress'] {
+  if (event.type === 'image') return { ...progress, step: 0, images: progress.images + 1 };
   if (event.type !== 'progress') return progress;
   const { step, steps, preview } = event;
   return { ...progress, step, steps, ...(preview && { preview }) };

@@ -432,7 +432,7 @@ export interface WorkKind {
   /** The expected duration until the first measurement. */
   readonly initialEstimateSeconds: number;
   /** How many run at once on one engine; 1 by default. */
-  readonly atOnce?: number;
+  readonly concurrency?: number;
   /** In the background it has a share of the time, because something of it is done and kept in that time. */
   readonly hasShare?: boolean;
 }

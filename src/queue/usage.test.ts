@@ -11,7 +11,7 @@ import { fixedTextSource } from '../core/text-service.ts';
 import type { TranscriptionEngine, TranscriptionRequest } from '../core/transcription.ts';
 import type { UsageCounts } from '../core/usage.ts';
 import { fakeEngine } from '../engines/testing/fake-engine.ts';
-import { imageService, RunningDrawings } from './image.ts';
+import { imageService, RunningImageJobs } from './image.ts';
 import { musicService } from './music.ts';
 import { Queue } from './queue.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -54,15 +54,15 @@ test('usage of a text: the tokens of its prompt and of its reply', async () => {
 });
 
 test('usage of images: each image', async () => {
-  const draw = () => events({ type: 'progress' }, { type: 'picture', index: 0 }, { type: 'picture', index: 1 });
+  const generate = () => events({ type: 'progress' }, { type: 'image', index: 0 }, { type: 'image', index: 1 });
   const service = imageService({
     requestQueue,
     work,
-    drawings: new RunningDrawings(() => 0),
-    source: { ...source<ImageEngine>({ draw, facts: () => undefined }), facts: {} as never },
+    imageJobs: new RunningImageJobs(() => 0),
+    source: { ...source<ImageEngine>({ generate, facts: () => undefined }), facts: {} as never },
   });
   const request = { count: 2, seed: 1, steps: 1 } as ImageRequest;
-  expect(await counted((context) => service.draw(request, context))).toEqual([{ images: 1 }, { images: 1 }]);
+  expect(await counted((context) => service.generate(request, context))).toEqual([{ images: 1 }, { images: 1 }]);
 });
 
 test('usage of sound: the seconds that are spoken, played and transcribed', async () => {

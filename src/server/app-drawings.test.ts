@@ -25,7 +25,7 @@ async function world(multiuser = 10) {
     engines.set(name, drawn);
     const engine: ImageEngine = {
       facts: () => imageFacts,
-      draw: (_, signal) => {
+      generate: (_, signal) => {
         const events = new Channel<ImageEvent>();
         signal.addEventListener('abort', () => events.end());
         drawn.push(events);
@@ -78,7 +78,7 @@ async function world(multiuser = 10) {
     tell,
     drawn: (name: string) => engines.get(name)?.length ?? 0,
     finish: (name: string, at = -1) => {
-      tell(name, { type: 'picture', index: 0, seed: 1, png: pngOf(8, 8) }, at);
+      tell(name, { type: 'image', index: 0, seed: 1, png: pngOf(8, 8) }, at);
       engines.get(name)?.at(at)?.end();
     },
     get: (target: string) => asked(app.endpoints, 'GET', target),

@@ -63,7 +63,7 @@ import type { ServerServices } from './services.ts';
 /** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
 export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
   const { settings, product, shutdown, warn, models, clients, tools, admin, keys, usage, memory, library } = services;
-  const { editor, drawings, metrics } = services;
+  const { editor, imageJobs, metrics } = services;
   const server: DialectServices = {
     models,
     alias: modelAlias(settings, () => memory?.list() ?? []),
@@ -77,7 +77,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
   };
   const readChat: ReadChat = async (body, model) => (await decodeChat(body, { ...server, ...model })).request;
   const slotsOf = (text: TextService) => services.slots.get(text) ?? new SlotWatch();
-  const pictures = { ...server, product, editor, drawings, randomSeed: () => randomInt(100_000, 1_000_000) };
+  const pictures = { ...server, product, editor, imageJobs, randomSeed: () => randomInt(100_000, 1_000_000) };
   const files = fileServices(ownFolder('files'), settings, { files: clients?.files, uploads: clients?.uploads });
   const batches = { batches: clients?.batches, files: clients?.files, endpoints: () => endpoints };
   const peopleDeps = { access: admin, people: services.people, now: () => Date.now() };

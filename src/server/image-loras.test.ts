@@ -21,9 +21,9 @@ async function served() {
   const chosen: (string | undefined)[] = [];
   const engine: ImageEngine = {
     facts: () => facts,
-    draw: async function* (request) {
+    generate: async function* (request) {
       chosen.push(chosenLora(request.loras ?? [], { fixed: [], offered }));
-      yield { type: 'picture', index: 0, seed: 1, png: pngOf(8, 8) };
+      yield { type: 'image', index: 0, seed: 1, png: pngOf(8, 8) };
     },
     upscale: async ({ width, height }) => pngOf(width, height),
   };

@@ -58,7 +58,7 @@ const fixedCapacity = (parallelRequests: number) => () => Math.max(1, parallelRe
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(setup: ModelSetup, services: ServerServices): ModelContext {
   const { name = '', settings, source, remote } = setup;
-  const { requestQueue, capacities, drawings } = services;
+  const { requestQueue, capacities, imageJobs } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = randomId(`${name}\u0000`);
   const capacity = remote?.capacity ?? fixedCapacity(settings.parallelrequests);
@@ -78,7 +78,7 @@ export function modelContext(setup: ModelSetup, services: ServerServices): Model
   const text: TextService = textService({ ...textOptions, source });
   services.slots.set(text, slots);
   const observer = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const taskServices = createTaskServices(setup.taskSources ?? {}, { requestQueue, observer, drawings });
+  const taskServices = createTaskServices(setup.taskSources ?? {}, { requestQueue, observer, imageJobs });
   const { summarySource = source } = setup;
   const summaryText = () => textService({ ...textOptions, source: summarySource });
   return chatContext(setup, services, { text, taskServices, lane }, { summaryText });

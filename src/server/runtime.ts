@@ -19,9 +19,9 @@ import { mediaPackage, packageFolders } from '../engines/package-folder.ts';
 import type { BackendPool } from '../engines/remote/backend-pool.ts';
 import { turnLine } from '../inspector/conversations/line.ts';
 import { countsTaskModels, givenModels, kindLabels, specsOf } from '../models/engine-kinds.ts';
+import { imageEditor } from '../models/image-editor.ts';
 import type { UnloadReason } from '../models/lifecycle.ts';
 import { memoryBudget } from '../models/memory-budget.ts';
-import { pictureEditor } from '../models/picture-editor.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import { Registry } from '../models/registry.ts';
 import { startsLoaded } from '../models/residence.ts';
@@ -150,7 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const exit = async (code: number): Promise<void> => {
     await Promise.all([
       registry.close(),
-      pictureEditor.stop(),
+      imageEditor.stop(),
       documents?.stop(),
       senders?.usage.save(),
       summaries.saved(),

@@ -4,7 +4,6 @@ import type { Message } from '../chat/messages.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
-import type { PictureEditor } from '../core/pictures.ts';
 import type { Product } from '../core/product.ts';
 import type { ObservedRequest, ObserveRequest } from '../core/request-observer.ts';
 import type { TextService } from '../core/text-service.ts';
@@ -17,7 +16,7 @@ import type { Keyring } from '../keys/keyring.ts';
 import type { ServerPeople } from '../keys/people.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
 import type { Lan } from '../lan/lan.ts';
-import { pictureEditor } from '../models/picture-editor.ts';
+import { imageEditor } from '../models/image-editor.ts';
 import { recordExchanges } from '../observe/exchange-record.ts';
 import type { ExchangeLog } from '../observe/json-log.ts';
 import type { LogTail } from '../observe/log-tail.ts';
@@ -30,7 +29,7 @@ import type { SlotWatch } from '../protocols/llamacpp/status.ts';
 import { responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/progress.ts';
 import { speechSettings } from '../protocols/xtts/routes.ts';
-import { RunningDrawings } from '../queue/image.ts';
+import { RunningImageJobs } from '../queue/image.ts';
 import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import type { TaskObserver } from '../queue/tasks.ts';
@@ -88,7 +87,7 @@ export interface ServiceDeps {
   /** With `--trace`. */
   readonly tracer?: Tracer | undefined;
   /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
-  readonly editor?: PictureEditor;
+  readonly editor?: ImageEditor;
   /** Another model for a part of a request; undefined while it is being replaced. Never waits for requests. */
   readonly auxiliaryModel?: ((name: string) => Promise<SelectedModel | undefined>) | undefined;
   /** By default in memory only. */
@@ -157,10 +156,10 @@ export function serverServices(deps: ServiceDeps) {
     slots: new WeakMap<TextService, SlotWatch>(),
     owner,
     admin: { ...adminAccess(settings, warn), ...(owner.type === 'page' && { ownerToken: owner.token }) },
-    editor: deps.editor ?? pictureEditor,
+    editor: deps.editor ?? imageEditor,
     responses: responseState(),
     comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
-    drawings: new RunningDrawings(() => performance.now()),
+    imageJobs: new RunningImageJobs(() => performance.now()),
     lastDrawings: new LastDrawings(),
     streams: new ResumableStreams({ startTimer: systemTimer }),
     /** Logs, metrics and others that follow requests. */

@@ -10,7 +10,7 @@ import { builtModules } from '../live/server.ts';
 
 interface Options {
   readonly refuse?: string;
-  readonly atOnce?: number;
+  readonly concurrency?: number;
 }
 interface Task {
   readonly parts?: number;
@@ -113,7 +113,7 @@ test('tasks run one after the other, unless the engine says how many may run at 
   const single = engine();
   const one = await Promise.all([told(single, { parts: 4 }), told(single, { parts: 4 })]);
   expect(Math.max(...one.flat().map(({ running }) => running))).toBe(1);
-  const double = engine({ atOnce: 2 });
+  const double = engine({ concurrency: 2 });
   const two = await Promise.all([told(double, { parts: 20 }), told(double, { parts: 20 })]);
   expect(Math.max(...two.flat().map(({ running }) => running))).toBe(2);
 });

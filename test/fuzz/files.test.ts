@@ -7,9 +7,9 @@ import { afterAll, expect, test } from 'vitest';
 import { decodeAudio } from '../../src/audio/decode.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, webmOf } from '../../src/audio/testing/encoded.ts';
 import { monoSamples, sine, wavFile } from '../../src/audio/testing/waves.ts';
-import type { PictureEdit } from '../../src/core/pictures.ts';
+import type { ImageEdit } from '../../src/core/image-editing.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
-import { PictureHost } from '../../src/engines/pictures/host.ts';
+import { ImageEditorHost } from '../../src/engines/image-editing/host.ts';
 import { describeGguf, quantizationOf } from '../../src/gguf/describe.ts';
 import { GgufError, readGguf } from '../../src/gguf/gguf.ts';
 import { engineTimer } from '../../src/models/lifecycle.ts';
@@ -79,8 +79,8 @@ test('audio: a damaged recording gives samples or a refusal', { timeout }, async
 });
 
 const pids = new Set<number>();
-const pictures = new PictureHost({
-  entry: join(dirname(program), 'engines/pictures/worker/main.js'),
+const pictures = new ImageEditorHost({
+  entry: join(dirname(program), 'engines/image-editing/worker/main.js'),
   spawn: (entry, listeners) => {
     const child = spawnChild<never, never>(entry, listeners as never);
     pids.add(child.pid ?? 0);
@@ -103,7 +103,7 @@ test('pictures: a damaged picture is decoded or refused, and its process goes on
     gif: await picture.clone().gif().toBuffer(),
     tiff: await picture.clone().tiff().toBuffer(),
   };
-  const edit = fc.constantFrom<PictureEdit>(
+  const edit = fc.constantFrom<ImageEdit>(
     { type: 'encode', format: 'jpeg', quality: 80 },
     { type: 'fit', size: { width: 16, height: 16 }, fit: 'cover' },
     { type: 'mask', size: { width: 8, height: 8 }, fit: 'contain', inverted: true, all: false },

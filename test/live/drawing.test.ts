@@ -43,8 +43,8 @@ const engine = encodedImageSource(there(host), there(encoder)).peek() as ImageEn
 async function drawn(changes: Partial<ImageRequest>, signal = new AbortController().signal) {
   const events: ImageEvent[] = [];
   const request = imageRequest({ steps: 6, ...changes });
-  for await (const event of engine.draw(request, signal)) events.push(event);
-  const pictures = events.flatMap((event) => (event.type === 'picture' ? [Buffer.from(event.png)] : []));
+  for await (const event of engine.generate(request, signal)) events.push(event);
+  const pictures = events.flatMap((event) => (event.type === 'image' ? [Buffer.from(event.png)] : []));
   return { events, pictures, picture: pictures[0] ?? Buffer.of() };
 }
 
@@ -153,7 +153,7 @@ describe('image failures', () => {
 
   test('disconnect: ends within a step, and the next image is drawn', async () => {
     const stop = new AbortController();
-    const events = engine.draw(imageRequest({ prompt: 'house', steps: 150, count: 4, guidance: 3 }), stop.signal);
+    const events = engine.generate(imageRequest({ prompt: 'house', steps: 150, count: 4, guidance: 3 }), stop.signal);
     const reading = (async () => {
       for await (const event of events) if (event.type === 'progress') stop.abort(new Error('gone'));
     })();
@@ -171,7 +171,7 @@ describe('image failures', () => {
 
   test('killed engine: only its request fails, and it restarts', async () => {
     const { pid } = host;
-    const events = engine.draw(imageRequest({ prompt: 'house', steps: 100 }), new AbortController().signal);
+    const events = engine.generate(imageRequest({ prompt: 'house', steps: 100 }), new AbortController().signal);
     const reading = (async () => {
       let killed = false;
       for await (const event of events) {
@@ -197,7 +197,7 @@ test('upscaler: enlarges a checker pattern four times without shifting it', asyn
   const picture = await sharp(data, { raw: { width: side, height: side, channels: 3 } })
     .png()
     .toBuffer();
-  const request = { picture, upscaler: 'ESRGAN-slim 4x', width: 128, height: 128 };
+  const request = { image: picture, upscaler: 'ESRGAN-slim 4x', width: 128, height: 128 };
   const larger = await pixels(await engine.upscale(request, new AbortController().signal));
   for (const [x, y] of [
     [16, 16],

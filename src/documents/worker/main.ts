@@ -22,7 +22,7 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
   const release = await lock(folder);
   const watchers = new Set<() => void>();
   const onWork = (): void => {
-    for (const tell of watchers) tell();
+    for (const emit of watchers) emit();
   };
   const read = (name: string, path: string, signal: AbortSignal) => extractDocument(name, { path }, { signal });
   const clocks = { now: Date.now, tick: () => performance.now(), startTimer: systemTimer };
@@ -31,14 +31,14 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
   return {
     facts: {},
     // One reads files or waits for events; the others take milliseconds.
-    atOnce: 64,
+    concurrency: 64,
     run: async (task, tools) => {
       if (task.type === 'watch') return watchWork(watchers, tools);
       const { signal, watch } = tools;
       const own: CallTools = { vectors: task.vectors.map(vectorOf), signal };
       const method = store[task.method] as (...args: readonly unknown[]) => unknown;
       const result = await watch.here(maxStepMs, () => method.apply(store, [...task.args, own]));
-      tools.tell(result === undefined ? { type: 'result' } : { type: 'result', result });
+      tools.emit(result === undefined ? { type: 'result' } : { type: 'result', result });
     },
     close: async () => {
       await store.close();
@@ -47,8 +47,8 @@ serveTasks<StoreOptions, object, StoreTask, StoreEvent>(async ({ folder }, { not
   };
 });
 
-async function watchWork(watchers: Set<() => void>, { tell, signal }: TaskTools<StoreEvent>): Promise<void> {
-  const report = (): void => tell({ type: 'work' });
+async function watchWork(watchers: Set<() => void>, { emit, signal }: TaskTools<StoreEvent>): Promise<void> {
+  const report = (): void => emit({ type: 'work' });
   watchers.add(report);
   // What a process before this one has left.
   report();

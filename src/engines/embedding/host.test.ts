@@ -68,7 +68,7 @@ describe('EmbeddingHost: results', () => {
     const work = host.embed({ inputs: ['a', 'b'], truncate: false }, never);
     const figures = { counts: [1, 2], dimensions: 2, tokens: [3, 4], truncated: [1], pooling: 'none' } as const;
     const told: EmbeddingEvent = { type: 'embedded', ...figures, numbers: bytesOf(1, 2, 3, 4, 5, 6) };
-    fakes.worker().say({ type: 'told', id: id(), told });
+    fakes.worker().say({ type: 'event', id: id(), event: told });
     fakes.worker().say({ type: 'ended', id: id() });
     expect(await work).toEqual({
       vectors: [[Float32Array.of(1, 2)], [Float32Array.of(3, 4), Float32Array.of(5, 6)]],
@@ -82,7 +82,7 @@ describe('EmbeddingHost: results', () => {
     const { fakes, host, id } = world();
     const work = host.rank({ query: 'q', documents: ['d'], truncate: true }, never);
     const told = { type: 'ranked', scores: [0.5], tokens: 7, truncated: [] } as const;
-    fakes.worker().say({ type: 'told', id: id(), told });
+    fakes.worker().say({ type: 'event', id: id(), event: told });
     fakes.worker().say({ type: 'ended', id: id() });
     expect(await work).toEqual({ scores: [0.5], tokens: 7, truncated: [] });
   });

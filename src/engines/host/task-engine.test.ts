@@ -95,8 +95,8 @@ describe('TaskEngine: task', () => {
     expect(fakes.worker().sent.at(-1)).toEqual({ type: 'begin', id: id(), task, bytesAt: [['sounds', '0']] });
     expect(fakes.worker().attached.at(-1)?.[0]?.byteLength).toBe(4);
     const bytesAt = [['sound']];
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1, sound: null }, bytesAt }, [new Uint8Array(2)]);
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 2 } });
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 1, sound: null }, bytesAt }, [new Uint8Array(2)]);
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 2 } });
     fakes.worker().say({ type: 'ended', id: id() });
     expect(await told).toBe('1/2 2/0 end');
   });
@@ -108,9 +108,9 @@ describe('TaskEngine: task', () => {
     load();
     const taken = () => fakes.worker().sent.filter(({ type }) => type === 'taken');
     const bytesAt = [['sound']];
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1, sound: null }, bytesAt }, [new Uint8Array(7)]);
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 2, sound: null }, bytesAt }, [new Uint8Array(3)]);
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 3 } });
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 1, sound: null }, bytesAt }, [new Uint8Array(7)]);
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 2, sound: null }, bytesAt }, [new Uint8Array(3)]);
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 3 } });
     await first;
     expect(taken()).toEqual([]);
     await reader.next();
@@ -137,7 +137,7 @@ describe('TaskEngine: task', () => {
     const { fakes, run, load, id, stop, sent } = world();
     const told = all(run('hello'));
     load();
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } });
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 1 } });
     stop.abort(new Error('gone'));
     expect(sent()).toEqual(['load', 'begin', 'abort']);
     fakes.worker().say({ type: 'ended', id: id() });
@@ -150,7 +150,7 @@ describe('TaskEngine: task', () => {
       for await (const _ of run('hello')) break;
     })();
     load();
-    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } });
+    fakes.worker().say({ type: 'event', id: id(), event: { part: 1 } });
     await reading;
     expect(sent()).toEqual(['load', 'begin', 'abort']);
   });
@@ -207,7 +207,7 @@ describe('TaskEngine: task', () => {
     const { fakes, engine, load } = world();
     engine.start();
     load();
-    fakes.worker().say({ type: 'told', id: 99, told: { part: 1 } });
+    fakes.worker().say({ type: 'event', id: 99, event: { part: 1 } });
     fakes.worker().say({ type: 'ended', id: 99 });
     expect(engine.state().type).toBe('ready');
   });

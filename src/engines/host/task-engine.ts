@@ -98,9 +98,9 @@ export class TaskEngine<Options, Facts, Task, Event> extends EngineHost {
 
   #receive(message: TaskMessage<Event>, attachments: Attachments): void {
     switch (message.type) {
-      case 'told':
+      case 'event':
         this.#running.get(message.id)?.({
-          event: attached(message.told, message, attachments),
+          event: attached(message.event, message, attachments),
           bytes: byteLength(attachments),
         });
         return;

@@ -21,7 +21,7 @@ export type ToTaskWorker<Options, Task> =
 export type FromTaskWorker<Facts, Told> = LoadMessage<Facts> | TaskMessage<Told>;
 
 export type TaskMessage<Told> =
-  | ({ readonly type: 'told'; readonly id: number; readonly told: Told } & BytesAt)
+  | ({ readonly type: 'event'; readonly id: number; readonly event: Told } & BytesAt)
   | { readonly type: 'ended'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly error: PlainError };
 

@@ -9,16 +9,16 @@ import { attached, byteLength, closingMs, detached, type FromTaskWorker, type To
 interface LoadedTasks<Facts, Task, Event> {
   readonly facts: Facts;
   /** How many tasks may run at once; 1 by default. */
-  readonly atOnce?: number;
+  readonly concurrency?: number;
   /** Resolves when the task is done. An `AppError` that it throws reaches the client unchanged. */
   run(task: Task, tools: TaskTools<Event>): Promise<void>;
   close?(): Promise<void> | void;
 }
 
 export interface TaskTools<Event> {
-  tell(event: Event): void;
+  emit(event: Event): void;
   /** Await it before producing many bytes: resolves when the reader has taken enough of the earlier ones. */
-  room(): Promise<void>;
+  drained(): Promise<void>;
   /** Check it between two steps. */
   readonly signal: AbortSignal;
   /** Declares work that keeps this thread busy, with the time that it may take. */
@@ -88,7 +88,7 @@ export function serveTasks<Options, Facts, Task, Event>(
   }
 
   function beginNext(): void {
-    if (!loaded || running.size >= (loaded.atOnce ?? 1)) return;
+    if (!loaded || running.size >= (loaded.concurrency ?? 1)) return;
     const next = waiting.shift();
     if (!next) return;
     void run(loaded, next);
@@ -100,12 +100,12 @@ export function serveTasks<Options, Facts, Task, Event>(
     const credit = new ReaderCredit(stop.signal, systemTimer);
     running.set(id, { stop, credit });
     const tools: TaskTools<Event> = {
-      tell: (event) => {
-        const { value: told, attachments, ...places } = detached(event);
-        credit.told(byteLength(attachments));
-        parent.send({ type: 'told', id, told, ...places }, attachments);
+      emit: (event) => {
+        const { value, attachments, ...places } = detached(event);
+        credit.sent(byteLength(attachments));
+        parent.send({ type: 'event', id, event: value, ...places }, attachments);
       },
-      room: () => credit.room(),
+      drained: () => credit.drained(),
       signal: stop.signal,
       watch: parent.watch,
     };
@@ -131,7 +131,7 @@ export class ReaderCredit {
     private readonly startTimer: StartTimer,
   ) {}
 
-  told(bytes: number): void {
+  sent(bytes: number): void {
     this.#untaken += bytes;
   }
 
@@ -141,7 +141,7 @@ export class ReaderCredit {
   }
 
   /** Resolves when more bytes may be sent, or the task is aborted; rejects if the reader has stalled. */
-  async room(): Promise<void> {
+  async drained(): Promise<void> {
     if (this.#untaken < maxUnreadBytes || this.signal.aborted) return;
     await new Promise<void>((resolve, reject) => {
       const over = (settle: () => void) => (): void => {

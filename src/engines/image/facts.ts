@@ -1,11 +1,11 @@
 import type { ImageFacts } from '../../core/image.ts';
-import { samplers, schedulers } from './flow/draw.ts';
+import { samplers, schedulers } from './flow/sampling.ts';
 
 /** The built-in image model. */
 export const sketch = {
   name: 'parley-sketch (built-in)',
   sha256: 'a469270a9cf6be584f482e4c5e47aef052c47e246e94e5de7ff6716639701a68',
-  /** Width and height of its pictures. */
+  /** Width and height of its images. */
   side: 64,
   /** Length of the embedding of a prompt. */
   conditionLength: 384,

@@ -4,7 +4,7 @@ import type { ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { sketchFacts } from './facts.ts';
-import { ImageHost, type ImageOptions, type ImageTask, type ImageTold } from './host.ts';
+import { ImageHost, type ImageOptions, type ImageTask, type ImageTaskEvent } from './host.ts';
 import { imageRequest } from './testing/request.ts';
 
 const facts = sketchFacts('/models/sketch.onnx');
@@ -18,7 +18,7 @@ const byLength = (...texts: string[]) => ({
 });
 
 function world() {
-  const fakes = fakeWorkers<ToTaskWorker<ImageOptions, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
+  const fakes = fakeWorkers<ToTaskWorker<ImageOptions, ImageTask>, FromTaskWorker<ImageFacts, ImageTaskEvent>>();
   const options = { path: '/models/sketch.onnx', threads: 2 };
   const host = new ImageHost({
     capability: 'image',
@@ -35,7 +35,7 @@ function world() {
     fakes,
     host,
     begun,
-    tell: (told: ImageTold) => fakes.worker().say({ type: 'told', id: id(), told }),
+    emit: (told: ImageTaskEvent) => fakes.worker().say({ type: 'event', id: id(), event: told }),
     end: () => fakes.worker().say({ type: 'ended', id: id() }),
     fail: (error: AppError) => fakes.worker().say({ type: 'failed', id: id(), error: plainError(error) }),
   };
@@ -49,7 +49,7 @@ async function all(events: AsyncIterable<ImageEvent>): Promise<ImageEvent[]> {
 
 function begin(host: ImageHost, changes: Partial<ImageRequest> = {}, signal = never) {
   const request = imageRequest(changes);
-  const events = all(host.draw(request, signal, { read: byLength(request.prompt, request.negativePrompt) }));
+  const events = all(host.generate(request, signal, { read: byLength(request.prompt, request.negativePrompt) }));
   events.catch(() => undefined);
   return events;
 }
@@ -66,7 +66,7 @@ describe('ImageHost.draw', () => {
     begin(host, { prompt: 'apple', negativePrompt: 'a pear' });
     await settle();
     const task = begun()[0]?.task;
-    expect(task).toMatchObject({ type: 'draw', shortened: false, conditions: null });
+    expect(task).toMatchObject({ type: 'generate', shortened: false, conditions: null });
     expect(JSON.parse(JSON.stringify(task))).toEqual(task);
   });
 
@@ -79,12 +79,12 @@ describe('ImageHost.draw', () => {
       [['request', 'initial'], ['request', 'mask'], ['conditions']],
       [['request', 'mask'], ['conditions']],
     ]);
-    const tasks = begun().map(({ task }) => task as Extract<ImageTask, { type: 'draw' }>);
+    const tasks = begun().map(({ task }) => task as Extract<ImageTask, { type: 'generate' }>);
     expect(tasks.map(({ shortened }) => shortened)).toEqual([false, true]);
   });
 
   test('yields progress, previews, pictures and finish in order', async () => {
-    const { host, tell, end } = world();
+    const { host, emit, end } = world();
     const events = begin(host);
     await settle();
     const finish = {
@@ -96,15 +96,15 @@ describe('ImageHost.draw', () => {
       scheduler: 'Simple',
       notes: [],
     };
-    tell({ type: 'progress', step: 1, steps: 2 });
-    tell({ type: 'progress', step: 2, steps: 2, preview: Uint8Array.of(7) });
-    tell({ type: 'picture', index: 0, seed: 5, png: Uint8Array.of(8) });
-    tell(finish as ImageTold);
+    emit({ type: 'progress', step: 1, steps: 2 });
+    emit({ type: 'progress', step: 2, steps: 2, preview: Uint8Array.of(7) });
+    emit({ type: 'image', index: 0, seed: 5, png: Uint8Array.of(8) });
+    emit(finish as ImageTaskEvent);
     end();
     expect(await events).toEqual([
       { type: 'progress', step: 1, steps: 2 },
       { type: 'progress', step: 2, steps: 2, preview: Uint8Array.of(7) },
-      { type: 'picture', index: 0, seed: 5, png: Uint8Array.of(8) },
+      { type: 'image', index: 0, seed: 5, png: Uint8Array.of(8) },
       finish,
     ]);
   });
@@ -130,30 +130,30 @@ describe('ImageHost.draw', () => {
 });
 
 test('an engine with its own text encoder needs no embeddings', async () => {
-  const fakes = fakeWorkers<ToTaskWorker<{ path: string }, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
+  const fakes = fakeWorkers<ToTaskWorker<{ path: string }, ImageTask>, FromTaskWorker<ImageFacts, ImageTaskEvent>>();
   const { spawn, startTimer } = fakes;
   const host = new ImageHost({ capability: 'image', entry: 'main.js', options: { path: '/m' }, spawn, startTimer });
   host.start();
   fakes.worker().say({ type: 'loaded', facts });
-  const events = all(host.draw(imageRequest({ initial: Uint8Array.of(1) }), never));
+  const events = all(host.generate(imageRequest({ initial: Uint8Array.of(1) }), never));
   events.catch(() => undefined);
   await settle();
   const [begun] = fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message.task] : []));
-  expect(begun).toMatchObject({ type: 'draw', shortened: false });
+  expect(begun).toMatchObject({ type: 'generate', shortened: false });
   expect(begun).not.toHaveProperty('conditions');
 });
 
 describe('ImageHost.upscale', () => {
-  const request = { picture: Uint8Array.of(1, 2), upscaler: 'Lanczos', width: 8, height: 8 };
+  const request = { image: Uint8Array.of(1, 2), upscaler: 'Lanczos', width: 8, height: 8 };
 
   test('sends the picture as an attachment and returns the result', async () => {
-    const { host, begun, tell, end } = world();
+    const { host, begun, emit, end } = world();
     const work = host.upscale(request, never);
     expect(begun()[0]).toMatchObject({
       task: { type: 'upscale', request: { upscaler: 'Lanczos', width: 8, height: 8 } },
-      bytesAt: [['request', 'picture']],
+      bytesAt: [['request', 'image']],
     });
-    tell({ type: 'upscaled', png: Uint8Array.of(9) });
+    emit({ type: 'upscaled', png: Uint8Array.of(9) });
     end();
     expect(await work).toEqual(Uint8Array.of(9));
   });

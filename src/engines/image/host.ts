@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type {
-  DrawOptions,
+  GenerateOptions,
   ImageEngine,
   ImageEvent,
   ImageFacts,
@@ -15,27 +15,27 @@ export interface PromptVectors {
   readonly shortened: boolean;
 }
 
-interface ConditionedOptions extends DrawOptions {
+interface ConditionedOptions extends GenerateOptions {
   readonly read?: PromptVectors;
 }
 
 /** An image engine that has its own text encoder, or gets the embeddings of its prompts. */
 export interface ConditionedEngine extends ImageEngine {
-  draw(request: ImageRequest, signal: AbortSignal, options?: ConditionedOptions): AsyncIterable<ImageEvent>;
+  generate(request: ImageRequest, signal: AbortSignal, options?: ConditionedOptions): AsyncIterable<ImageEvent>;
 }
 
 /** Host of an image worker process. */
 export class ImageHost<Options = ImageOptions>
-  extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
+  extends TaskEngine<Options, ImageFacts, ImageTask, ImageTaskEvent>
   implements ConditionedEngine
 {
-  async *draw(
+  async *generate(
     request: ImageRequest,
     signal: AbortSignal,
     { read }: ConditionedOptions = {},
   ): AsyncGenerator<ImageEvent> {
     const conditions = read && { conditions: bytesOf(read.vectors) };
-    const task: ImageTask = { type: 'draw', request, shortened: read?.shortened ?? false, ...conditions };
+    const task: ImageTask = { type: 'generate', request, shortened: read?.shortened ?? false, ...conditions };
     for await (const event of this.run(task, signal)) if (event.type !== 'upscaled') yield event;
   }
 
@@ -58,7 +58,7 @@ export interface ImageOptions {
 
 export type ImageTask =
   | {
-      readonly type: 'draw';
+      readonly type: 'generate';
       readonly request: ImageRequest;
       /** Whether a prompt was truncated for its embedding. */
       readonly shortened: boolean;
@@ -67,4 +67,4 @@ export type ImageTask =
     }
   | { readonly type: 'upscale'; readonly request: UpscaleRequest };
 
-export type ImageTold = ImageEvent | { readonly type: 'upscaled'; readonly png: Uint8Array };
+export type ImageTaskEvent = ImageEvent | { readonly type: 'upscaled'; readonly png: Uint8Array };

@@ -31,10 +31,10 @@ test('MusicHost: progress, then the pieces of the file in their order', async ()
   expect([worker().sent[0], host.facts()]).toEqual([{ type: 'load', options }, facts]);
   await Promise.resolve();
   expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
-  worker().say({ type: 'told', id: 1, told: { type: 'progress', stage: 'dit', step: 1, steps: 8 } });
-  worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(1) } });
-  worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(2) } });
-  worker().say({ type: 'told', id: 1, told: { type: 'finish', seconds: 1 } });
+  worker().say({ type: 'event', id: 1, event: { type: 'progress', stage: 'dit', step: 1, steps: 8 } });
+  worker().say({ type: 'event', id: 1, event: { type: 'audio', bytes: Uint8Array.of(1) } });
+  worker().say({ type: 'event', id: 1, event: { type: 'audio', bytes: Uint8Array.of(2) } });
+  worker().say({ type: 'event', id: 1, event: { type: 'finish', seconds: 1 } });
   worker().say({ type: 'ended', id: 1 });
   await done;
   expect(events).toEqual([

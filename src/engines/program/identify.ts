@@ -60,9 +60,9 @@ async function identified(
 const unlisted: Identity = { kind: 'audio', models: [], inputs: { image: false, audio: false } };
 
 async function imageIdentity(connection: BackendConnection, kind: EngineProgramKind): Promise<ProgramIdentity> {
-  const { identifyDrawing } = await import('../remote/drawing/identify.ts');
+  const { identifyImageServer } = await import('../remote/image-servers/identify.ts');
   const product = kind === 'a1111' || kind === 'comfyui' ? kind : undefined;
-  return { ...(await identifyDrawing(connection, product)), tasks: tasksOf.images };
+  return { ...(await identifyImageServer(connection, product)), tasks: tasksOf.images };
 }
 
 /** By the OpenAPI document that servers in Python have, or by the page of whisper-server. */

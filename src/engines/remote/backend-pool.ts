@@ -154,7 +154,7 @@ export interface AskingOptions {
   readonly sent?: SentFields | undefined;
 }
 
-/** Maximum size of a response: enough for several pictures as base64, or for thousands of vectors as decimal numbers. */
+/** Maximum size of a response: enough for several images as base64, or for thousands of vectors as decimal numbers. */
 const answerBytes = 256 * 2 ** 20;
 
 /** Sends a request with a JSON response to the best backend. */

@@ -37,7 +37,7 @@ const defaultLimits = {
   connectMs: 5000,
   /** Idle time-out of a stream. The prefill of a long prompt may take most of it. */
   silenceMs: hour,
-  /** Time-out of a whole response. A picture may take an hour. */
+  /** Time-out of a whole response. An image may take an hour. */
   answerMs: 1.5 * hour,
   /** An error is reported with as much of its body as came within this time. */
   errorBodyMs: 3000,

@@ -42,8 +42,8 @@ async function all(events: AsyncIterable<ImageEvent>): Promise<readonly ImageEve
 describe('RemoteImage.draw', () => {
   test('uses the OpenAI API and reports the real size', async () => {
     const { engine, one } = await engineOn({ ...wellVllm, '/v1/images/generations': drawn });
-    const events = await all(engine.draw(request, never));
-    expect(events.map(({ type }) => type)).toEqual(['progress', 'picture', 'picture', 'finish']);
+    const events = await all(engine.generate(request, never));
+    expect(events.map(({ type }) => type)).toEqual(['progress', 'image', 'image', 'finish']);
     expect(events[2]).toMatchObject({ index: 1, seed: 12, png: Buffer.from('two') });
     expect(events.at(-1)).toMatchObject({ width: 200, height: 100, notes: [expect.stringContaining('seed')] });
     expect(one.asked('/v1/images/generations')[0]?.body).toEqual({
@@ -62,14 +62,14 @@ describe('RemoteImage.draw', () => {
       '/v1/images/edits': drawn,
     });
     const wanted = { ...request, negativePrompt: 'blurry' };
-    expect((await all(engine.draw(wanted, never))).at(-1)).toMatchObject({ notes: [] });
+    expect((await all(engine.generate(wanted, never))).at(-1)).toMatchObject({ notes: [] });
     expect(one.asked('/v1/images/generations')[0]?.body).toMatchObject({
       negative_prompt: 'blurry',
       steps: 8,
       cfg_scale: 5,
       seed: 11,
     });
-    await all(engine.draw({ ...wanted, initial: Buffer.from('old'), mask: Buffer.from('hole') }, never));
+    await all(engine.generate({ ...wanted, initial: Buffer.from('old'), mask: Buffer.from('hole') }, never));
     expect(one.asked('/v1/images/edits')[0]?.body).toMatchObject({
       image: base64('old'),
       mask: base64('hole'),
@@ -82,7 +82,7 @@ describe('RemoteImage.draw', () => {
       ...wellVllm,
       '/v1/images/generations': json({ data: [{ b64_json: base64('one') }] }),
     });
-    const finish = (await all(engine.draw({ ...request, negativePrompt: 'blurry' }, never))).at(-1);
+    const finish = (await all(engine.generate({ ...request, negativePrompt: 'blurry' }, never))).at(-1);
     expect(finish).toMatchObject({
       notes: expect.arrayContaining(['negative_prompt is not supported by the remote backend']),
     });
@@ -91,7 +91,7 @@ describe('RemoteImage.draw', () => {
 
   test('rejects img2img without support, and upscaling', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': drawn });
-    await expect(all(engine.draw({ ...request, initial: new Uint8Array(1) }, never))).rejects.toMatchObject({
+    await expect(all(engine.generate({ ...request, initial: new Uint8Array(1) }, never))).rejects.toMatchObject({
       code: 'unsupported',
     });
     await expect(engine.upscale()).rejects.toMatchObject({ code: 'unsupported' });
@@ -99,15 +99,15 @@ describe('RemoteImage.draw', () => {
 
   test('rejects without pictures', async () => {
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': json({ data: [{ url: 'x' }] }) });
-    await expect(all(engine.draw(request, never))).rejects.toMatchObject({ code: 'engine-failed' });
+    await expect(all(engine.generate(request, never))).rejects.toMatchObject({ code: 'engine-failed' });
     const refused = await engineOn({ ...wellVllm, '/v1/images/generations': json({ error: 'no such size' }, 400) });
-    await expect(all(refused.engine.draw(request, never))).rejects.toThrow('no such size');
+    await expect(all(refused.engine.generate(request, never))).rejects.toThrow('no such size');
   });
 
   test('stops on abort', async () => {
     const stop = new AbortController();
     const { engine } = await engineOn({ ...wellVllm, '/v1/images/generations': () => stop.abort(new Error('gone')) });
-    await expect(all(engine.draw(request, stop.signal))).rejects.toThrow('gone');
+    await expect(all(engine.generate(request, stop.signal))).rejects.toThrow('gone');
   });
 
   test('has its name before the first probe', async () => {

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
-import type { DrawOptions, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
+import type { GenerateOptions, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
 import { type Asked, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
-import { type AsPng, base64, readPng } from './drawing-server.ts';
+import { type AsPng, base64, readPng } from './image-servers/server.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
 
@@ -32,24 +32,28 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageDeps> implements Im
     return remoteImageFacts(this.deps.name);
   }
 
-  async *draw(request: ImageRequest, signal: AbortSignal, { sent }: DrawOptions = {}): AsyncGenerator<ImageEvent> {
+  async *generate(
+    request: ImageRequest,
+    signal: AbortSignal,
+    { sent }: GenerateOptions = {},
+  ): AsyncGenerator<ImageEvent> {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
-    const question = (facts: Facts) => drawingQuestion(request, facts);
+    const question = (facts: Facts) => imageQuestion(request, facts);
     const options = { model: this.deps.model, affinity: request.prompt, signal, sent };
     const { answer, facts } = await askPool(this.pool, question, options);
-    const pictures = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
-    if (pictures.length === 0) {
+    const images = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
+    if (images.length === 0) {
       const reason = `${facts.host} gave no picture`;
       throw new AppError('engine-failed', { capability: this.pool.capability, reason });
     }
     let size = { width: request.width, height: request.height };
-    for (const [index, picture] of pictures.slice(0, count).entries()) {
-      const { png, width, height } = await readPng(this.deps.asPng, Buffer.from(picture, 'base64'), facts.host);
+    for (const [index, image] of images.slice(0, count).entries()) {
+      const { png, width, height } = await readPng(this.deps.asPng, Buffer.from(image, 'base64'), facts.host);
       size = { width, height };
-      yield { type: 'picture', index, seed: seed + index, png };
+      yield { type: 'image', index, seed: seed + index, png };
     }
-    yield { type: 'finish', ...size, steps, sampler, scheduler, notes: notesOf(request, facts, pictures.length) };
+    yield { type: 'finish', ...size, steps, sampler, scheduler, notes: notesOf(request, facts, images.length) };
   }
 
   upscale(): Promise<Uint8Array> {
@@ -58,7 +62,7 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageDeps> implements Im
   }
 }
 
-function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: Facts): Asked {
+function imageQuestion(request: ImageRequest, { kind, host, model: { id } }: Facts): Asked {
   const { prompt, width, height, count, initial, mask } = request;
   const { native, title } = kinds[kind];
   if (initial && !native) {
@@ -75,8 +79,8 @@ function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: F
     clip_skip: request.clipSkip,
   };
   if (!initial) return { path: '/v1/images/generations', body: { ...common, ...own } };
-  const pictures = { image: base64(initial), ...(mask && { mask: base64(mask) }) };
-  const body = { ...common, ...own, ...pictures, denoising_strength: request.strength };
+  const images = { image: base64(initial), ...(mask && { mask: base64(mask) }) };
+  const body = { ...common, ...own, ...images, denoising_strength: request.strength };
   return { path: '/v1/images/edits', body };
 }
 

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
 import { type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
-import type { DrawingServer } from './drawing-server.ts';
+import type { ImageServer } from './image-servers/server.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
 /** Capabilities and field names of one kind of backend. */
@@ -103,7 +103,7 @@ export interface Identity {
   /** Supported media. True if unknown: the backend then rejects it. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   /** Only for backends with their own image API. */
-  readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
+  readonly imageServer?: { readonly server: ImageServer; readonly facts: ImageFacts };
 }
 
 export const titleOf = ({ kind, title }: Pick<Identity, 'kind' | 'title'>): string => title ?? kinds[kind].title;

@@ -47,10 +47,10 @@ describe('SpeechHost', () => {
     const { worker, heard, speaking } = world();
     await Promise.resolve();
     expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
-    worker().say({ type: 'told', id: 1, told: { type: 'start', notes: ['a note'] } });
-    worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(1, 2) } });
-    worker().say({ type: 'told', id: 1, told: { type: 'audio', bytes: Uint8Array.of(3) } });
-    worker().say({ type: 'told', id: 1, told: { type: 'finish', seconds: 2 } });
+    worker().say({ type: 'event', id: 1, event: { type: 'start', notes: ['a note'] } });
+    worker().say({ type: 'event', id: 1, event: { type: 'audio', bytes: Uint8Array.of(1, 2) } });
+    worker().say({ type: 'event', id: 1, event: { type: 'audio', bytes: Uint8Array.of(3) } });
+    worker().say({ type: 'event', id: 1, event: { type: 'finish', seconds: 2 } });
     worker().say({ type: 'ended', id: 1 });
     await speaking;
     expect(heard).toEqual([

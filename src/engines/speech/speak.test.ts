@@ -17,7 +17,7 @@ const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest 
 });
 
 /** Says every sentence as one second of a tone, and tells in which order things happened. */
-function world({ fails = '', notes = [] as string[], room = (): Promise<void> | undefined => undefined } = {}) {
+function world({ fails = '', notes = [] as string[], drained = (): Promise<void> | undefined => undefined } = {}) {
   const story: string[] = [];
   const told: SpeechEvent[] = [];
   const stop = new AbortController();
@@ -33,12 +33,12 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
     },
   };
   const tools = {
-    tell: (event: SpeechEvent) => {
+    emit: (event: SpeechEvent) => {
       story.push(event.type);
       told.push(event);
     },
-    room: () => {
-      const waits = room();
+    drained: () => {
+      const waits = drained();
       if (waits) story.push('wait');
       return waits ?? Promise.resolve();
     },
@@ -67,8 +67,8 @@ describe('speak', () => {
   test('speak: waits between sentences until the reader has taken enough', async () => {
     let go = () => {};
     let sentences = 0;
-    const room = () => (++sentences === 2 ? new Promise<void>((resolve) => (go = resolve)) : undefined);
-    const { run, story } = world({ room });
+    const drained = () => (++sentences === 2 ? new Promise<void>((resolve) => (go = resolve)) : undefined);
+    const { run, story } = world({ drained });
     const running = run(request('One. Two. Three.'));
     await vi.waitUntil(() => story.includes('wait'));
     expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.', 'audio', 'wait']);
@@ -78,11 +78,11 @@ describe('speak', () => {
   });
 
   test('speak: ends where it waits for a reader that goes away', async () => {
-    const room = () =>
+    const drained = () =>
       story.includes('audio')
         ? new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
         : undefined;
-    const { run, story, stop } = world({ room: () => room() });
+    const { run, story, stop } = world({ drained: () => drained() });
     const running = run(request('One. Two. Three.'));
     await vi.waitUntil(() => story.includes('wait'));
     stop.abort();

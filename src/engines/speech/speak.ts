@@ -13,16 +13,16 @@ const silence = { rate: 24_000, seconds: 0.2 } as const;
 export async function speak(
   { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderCache },
   request: SpeechRequest,
-  { tell, room, signal, watch }: TaskTools<SpeechEvent>,
+  { emit, drained, signal, watch }: TaskTools<SpeechEvent>,
 ): Promise<void> {
   const { text, notes } = synthesiser.readable(request.text, request);
-  tell({ type: 'start', notes: [...notes, ...synthesiser.ignored(request)] });
+  emit({ type: 'start', notes: [...notes, ...synthesiser.ignored(request)] });
   const { format, streamed } = request;
   let encoder: AudioEncoder | undefined;
   let usedRate: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {
-    if (bytes.length > 0) tell({ type: 'audio', bytes });
+    if (bytes.length > 0) emit({ type: 'audio', bytes });
   };
   try {
     for (const sentence of piecesOf(text, synthesiser)) {
@@ -36,7 +36,7 @@ export async function speak(
       for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
       // Lets an abort message in.
       await new Promise<void>((resolve) => setImmediate(resolve));
-      await room();
+      await drained();
     }
     if (signal.aborted) return;
     if (!encoder) {
@@ -45,7 +45,7 @@ export async function speak(
       send(encoder.encode(new Float32Array(silence.rate * silence.seconds)));
     }
     send(encoder.finish());
-    tell({ type: 'finish', seconds });
+    emit({ type: 'finish', seconds });
   } finally {
     encoder?.close();
     if (usedRate !== undefined) encoders.restock(format, { rate: usedRate, streamed });

@@ -42,8 +42,8 @@ test('TranscriptionHost: sends the recording as an attachment', async () => {
   expect(task).toEqual({ ...wishes, recording: null });
   expect(fakes.worker().attached.at(-1)).toEqual([recording]);
   const finish = { type: 'finish', seconds: 1, language: 'en', notes: [] } as const;
-  fakes.worker().say({ type: 'told', id, told: { type: 'start', seconds: 1 } });
-  fakes.worker().say({ type: 'told', id, told: finish });
+  fakes.worker().say({ type: 'event', id, event: { type: 'start', seconds: 1 } });
+  fakes.worker().say({ type: 'event', id, event: finish });
   fakes.worker().say({ type: 'ended', id });
   await over;
   expect(events).toEqual([{ type: 'start', seconds: 1 }, finish]);

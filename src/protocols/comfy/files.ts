@@ -1,8 +1,8 @@
 import { webcrypto } from 'node:crypto';
 import { parse } from 'node:path/posix';
 import { AppError } from '../../core/errors.ts';
+import type { ImageEdit, ImageEditor, OutputFormat } from '../../core/image-editing.ts';
 import type { Owner } from '../../core/owner.ts';
-import type { OutputFormat, PictureEdit, PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
@@ -102,7 +102,7 @@ function formatted(format: string, now: Date): string {
 interface StoreDeps {
   /** Of the client. */
   readonly files: OwnFiles;
-  readonly editor: PictureEditor;
+  readonly editor: ImageEditor;
 }
 
 /** Stores a picture under the name that the client gives. */
@@ -173,9 +173,9 @@ export async function view(call: Call, { files, editor }: StoreDeps): Promise<Re
 }
 
 /** Encoded again for a preview; otherwise the requested channels as PNG. */
-async function requestedForm(file: StoredFile, { query, signal }: Call, editor: PictureEditor): Promise<StoredFile> {
+async function requestedForm(file: StoredFile, { query, signal }: Call, editor: ImageEditor): Promise<StoredFile> {
   const sent = { bytes: file.bytes, field: 'filename' };
-  const only = async (edit: PictureEdit) => needed(await editor.edit(edit, [sent], signal));
+  const only = async (edit: ImageEdit) => needed(await editor.edit(edit, [sent], signal));
   const channel = query.get('channel') ?? '';
   const preview = query.get('preview');
   if (preview !== null) {
@@ -189,7 +189,7 @@ async function requestedForm(file: StoredFile, { query, signal }: Call, editor: 
   return { bytes: await only(edit), contentType: 'image/png' };
 }
 
-const channels = new Map<string, PictureEdit>([
+const channels = new Map<string, ImageEdit>([
   ['rgb', { type: 'colours' }],
   ['a', { type: 'transparency' }],
 ]);

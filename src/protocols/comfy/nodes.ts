@@ -1,6 +1,6 @@
 import { asAppError } from '../../core/errors.ts';
-import type { AskedLora } from '../../core/image.ts';
-import type { Channel, Fit, Size } from '../../core/pictures.ts';
+import type { RequestedLora } from '../../core/image.ts';
+import type { Channel, Fit, Size } from '../../core/image-editing.ts';
 import type { RequestedImage } from '../pictures/request.ts';
 import { readPicture, type SentPicture } from '../pictures/sent-picture.ts';
 import type { Node } from './graph.ts';
@@ -416,7 +416,7 @@ function readClip(node: Node, visitor: Visitor): number {
 }
 
 /** The LoRAs behind `model`. The name of the model itself is ignored, since there is only one. */
-function readModel(node: Node, visitor: Visitor): readonly AskedLora[] {
+function readModel(node: Node, visitor: Visitor): readonly RequestedLora[] {
   const found = visitor.through(node, 'model', (model) => [
     ...(isLora(model) ? loraOf(model, visitor) : []),
     ...readModel(model, visitor),
@@ -429,7 +429,7 @@ function isLora({ classType }: Node): boolean {
 }
 
 /** Throws for a file that does not exist, unless its strength is 0. */
-function loraOf(node: Node, { loras }: Visitor): readonly AskedLora[] {
+function loraOf(node: Node, { loras }: Visitor): readonly RequestedLora[] {
   const weight = node.number('strength_model', -100, 100) ?? 1;
   if (weight === 0) return [];
   const name = node.text('lora_name') ?? '';

@@ -1,8 +1,8 @@
 import { freemem, totalmem } from 'node:os';
 import { AppError } from '../../core/errors.ts';
 import type { ImageFacts, ImageService } from '../../core/image.ts';
+import type { ImageEditor } from '../../core/image-editing.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
-import type { PictureEditor } from '../../core/pictures.ts';
 import { type AccessRule, type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { information, legacyOpen, read, write } from '../access.ts';
@@ -147,7 +147,7 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
 /** These do not wait in the queue, so that their number has its own limit. */
 const maxEdits = 16;
 
-function atMost(most: number, editor: PictureEditor): PictureEditor {
+function atMost(most: number, editor: ImageEditor): ImageEditor {
   let running = 0;
   return {
     edit: async (edit, pictures, signal) => {

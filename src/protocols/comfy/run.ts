@@ -8,7 +8,7 @@ import type {
   ImageService,
   ImageTurn,
 } from '../../core/image.ts';
-import type { Size } from '../../core/pictures.ts';
+import type { Size } from '../../core/image-editing.ts';
 import { isObject } from '../fields.ts';
 import { pictureText } from '../pictures/infotext.ts';
 import { withPngTexts } from '../pictures/picture-facts.ts';
@@ -100,7 +100,7 @@ async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, deps }
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
   const { name, scale } = upscaler;
   const enlarge = ({ bytes, width, height }: SentPicture) =>
-    turn.upscale({ picture: bytes, upscaler: name, ...enlargedSize({ width: width * scale, height: height * scale }) });
+    turn.upscale({ image: bytes, upscaler: name, ...enlargedSize({ width: width * scale, height: height * scale }) });
   const results: Made[] = [];
   for (const picture of made.get(step.from) ?? []) results.push(await changed(picture, enlarge));
   return results;
@@ -113,7 +113,7 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run
   const previewEvery = running.wantsPreviews() ? defaultPreviewEvery : 0;
   const request = { ...(await requestOf(step, run)), previewEvery };
   const reported = async function* (): AsyncGenerator<ImageEvent> {
-    for await (const event of turn.draw(request)) {
+    for await (const event of turn.generate(request)) {
       if (event.type === 'progress') {
         running.send('progress', { value: event.step, max: event.steps, node: id });
         if (event.preview) running.sendPreview(id, event.preview);

@@ -1,4 +1,4 @@
-import type { AskedLora } from '../../core/image.ts';
+import type { RequestedLora } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
@@ -18,7 +18,7 @@ const keptFlag = f.objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 const loraEntry = f.objectOf({ path: f.optionalText, name: f.optionalText, multiplier: optionalLoose });
 
 /** Entries without a name or with a weight of 0 are dropped. */
-const readLoras: f.Read<readonly AskedLora[]> = f.described(
+const readLoras: f.Read<readonly RequestedLora[]> = f.described(
   { type: 'array', items: loraEntry.schema ?? {} },
   (value, path) =>
     (f.isAbsent(value) ? [] : f.listOf(loraEntry)(value, path))

@@ -250,15 +250,15 @@ describe('collectImages', () => {
   test('orders pictures by index', async () => {
     const png = new Uint8Array();
     const events = async function* () {
-      yield { type: 'picture', index: 2, seed: 7, png } as const;
-      yield { type: 'picture', index: 0, seed: 5, png } as const;
+      yield { type: 'image', index: 2, seed: 7, png } as const;
+      yield { type: 'image', index: 0, seed: 5, png } as const;
     };
     const { pictures } = await collectImages(events(), request);
     expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
   });
 
   test('skipped pictures: is stopped only if all were skipped', async () => {
-    const picture = { type: 'picture', index: 1, seed: 6, png: new Uint8Array() } as const;
+    const picture = { type: 'image', index: 1, seed: 6, png: new Uint8Array() } as const;
     const some = async function* () {
       yield picture;
     };

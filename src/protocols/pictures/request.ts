@@ -1,8 +1,8 @@
 import type { Settings } from '../../config/flags.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
-import type { AskedLora, Drawings, ImageEvent, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { ImageEvent, ImageFacts, ImageJobs, ImageRequest, ImageService, RequestedLora } from '../../core/image.ts';
+import type { ImageEditor, Size } from '../../core/image-editing.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
-import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { TaskServices } from '../../core/task-services.ts';
 import type { Call } from '../../http/call.ts';
 import type { DialectContext } from '../dialect.ts';
@@ -14,13 +14,16 @@ export interface ImageContext extends Pick<DialectContext, 'taskServices' | 'app
   readonly settings: Pick<Settings, 'sdclamped' | 'sdclampedsoft'>;
   readonly randomSeed: () => number;
   readonly product: { readonly name: string; readonly version: string };
-  readonly editor: PictureEditor;
+  readonly editor: ImageEditor;
   /** The running drawings of the whole server. */
-  readonly drawings: Drawings;
+  readonly imageJobs: ImageJobs;
 }
 
 /** What is the same for all models. */
-export type ImageServices = Pick<ImageContext, 'now' | 'startTimer' | 'randomSeed' | 'product' | 'editor' | 'drawings'>;
+export type ImageServices = Pick<
+  ImageContext,
+  'now' | 'startTimer' | 'randomSeed' | 'product' | 'editor' | 'imageJobs'
+>;
 
 type Optional<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
@@ -148,7 +151,7 @@ function floorTo(value: number, step: number): number {
 const tag = /<(?:lora|lyco|hypernet):([^:<>]{1,200})(?::([^<>]{0,100}))?>/gi;
 
 /** The prompt without its tags, which a model would read as words. */
-export function withoutLoraTags(prompt: string): { readonly prompt: string; readonly loras: readonly AskedLora[] } {
+export function withoutLoraTags(prompt: string): { readonly prompt: string; readonly loras: readonly RequestedLora[] } {
   const loras = [...prompt.matchAll(tag)].map(([, name = '', weight]) => ({ name, weight: weightOf(weight) }));
   if (loras.length === 0) return { prompt, loras };
   const words = prompt.replace(tag, ' ').replace(/[ \t]{2,}/g, ' ');
@@ -157,10 +160,10 @@ export function withoutLoraTags(prompt: string): { readonly prompt: string; read
 
 /** The LoRAs that the model has, and a note for each that it does not have. */
 export function knownLoras(
-  requested: readonly AskedLora[],
+  requested: readonly RequestedLora[],
   { loras = [] }: Pick<ImageFacts, 'loras'>,
-): { readonly loras?: readonly AskedLora[]; readonly notes: readonly string[] } {
-  const isKnown = ({ name }: AskedLora): boolean =>
+): { readonly loras?: readonly RequestedLora[]; readonly notes: readonly string[] } {
+  const isKnown = ({ name }: RequestedLora): boolean =>
     loras.some((each) => [each.name, each.file].some((one) => one.toLowerCase() === name.toLowerCase()));
   const known = requested.filter(isKnown);
   const notes = requested.filter((each) => !isKnown(each)).map(({ name }) => `There is no LoRA ${name}`);
@@ -190,7 +193,7 @@ export async function collectImages(events: AsyncIterable<ImageEvent>, request: 
   let done: typeof requested | undefined;
   try {
     for await (const event of events) {
-      if (event.type === 'picture') pictures[event.index] = { seed: event.seed, png: event.png };
+      if (event.type === 'image') pictures[event.index] = { seed: event.seed, png: event.png };
       else if (event.type === 'finish') done = event;
     }
   } catch (error) {

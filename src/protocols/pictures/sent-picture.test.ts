@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import type { EditedPicture, PictureEdit } from '../../core/pictures.ts';
+import type { EditedImage, ImageEdit } from '../../core/image-editing.ts';
 import { callOf } from '../testing/doubles.ts';
 import { formOf } from '../testing/forms.ts';
 import { base64Of, inProcessEditor as editor, pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
@@ -78,7 +78,7 @@ describe('formPictures', () => {
 const red = [255, 0, 0];
 const sent = (bytes: Uint8Array) => pictureOf(bytes, 'image');
 const size = { width: 16, height: 16 };
-const edited = async (edit: PictureEdit, picture: EditedPicture) => needed(await editor.edit(edit, [picture]));
+const edited = async (edit: ImageEdit, picture: EditedImage) => needed(await editor.edit(edit, [picture]));
 
 /** Left half of one colour and right half of another. */
 async function halves(left: readonly number[], right: readonly number[]): Promise<Buffer> {

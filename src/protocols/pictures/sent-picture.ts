@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import {
   type Channel,
-  type EditedPicture,
+  type EditedImage,
   type Fit,
+  type ImageEditor,
   maxPixels,
   type OutputFormat,
-  type PictureEditor,
   type Size,
-} from '../../core/pictures.ts';
+} from '../../core/image-editing.ts';
 import type { Call } from '../../http/call.ts';
 import { base64Schema, described, isAbsent, type Read, readText, wrong } from '../fields.ts';
 import { inlineMedium } from '../media.ts';
@@ -54,8 +54,8 @@ export async function formPictures({ form, signal }: Call, name: string): Promis
 
 /** Edits of pictures. The picture worker does them: nothing is decoded in this process. */
 export async function fitted(
-  editor: PictureEditor,
-  picture: EditedPicture,
+  editor: ImageEditor,
+  picture: EditedImage,
   { width, height }: Size,
   fit: Fit,
   signal?: AbortSignal,
@@ -74,8 +74,8 @@ interface MaskOptions {
 
 /** A mask with one channel, in which white is repainted. */
 export async function fittedMask(
-  editor: PictureEditor,
-  picture: EditedPicture,
+  editor: ImageEditor,
+  picture: EditedImage,
   { size: { width, height }, fit, inverted = false, all = false, signal }: MaskOptions,
 ): Promise<Uint8Array> {
   const edit = { type: 'mask', size: { width, height }, fit, inverted, all } as const;
@@ -84,8 +84,8 @@ export async function fittedMask(
 
 /** A mask from a channel; undefined for the alpha channel of an opaque picture. */
 export function maskOfChannel(
-  editor: PictureEditor,
-  picture: EditedPicture,
+  editor: ImageEditor,
+  picture: EditedImage,
   channel: Channel,
   { size: { width, height }, fit, inverted = channel === 'alpha', signal }: MaskOptions,
 ): Promise<Uint8Array | undefined> {
@@ -95,7 +95,7 @@ export function maskOfChannel(
 
 /** `png` is returned unchanged for the format PNG. */
 export async function encodedAs(
-  editor: PictureEditor,
+  editor: ImageEditor,
   png: Uint8Array,
   format: OutputFormat,
   quality: number,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
+import type { ImageEditor } from '../../core/image-editing.ts';
 import { noKey } from '../../core/owner.ts';
-import type { PictureEditor } from '../../core/pictures.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
 import { pictureFacts, pngTexts } from '../pictures/picture-facts.ts';
@@ -426,7 +426,7 @@ describe('initial pictures', () => {
   const init = base64Of(pngOf(64, 64));
   const editedBy = () => {
     const edits: string[] = [];
-    const editor: PictureEditor = {
+    const editor: ImageEditor = {
       edit: (edit, pictures, signal) => {
         edits.push(edit.type);
         return inProcessEditor.edit(edit, pictures, signal);

@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageFacts, ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
+import type { ImageEditor } from '../../core/image-editing.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
-import type { PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
@@ -158,7 +158,7 @@ async function answerOf(work: Work, context: DrawDeps): Promise<{ readonly reply
 }
 
 /** Scales, draws and enlarges in one turn. Each enlarged picture replaces the event of the original one. */
-async function* eventsOf(turn: ImageTurn, { plan, fields }: Work, editor: PictureEditor): AsyncGenerator<ImageEvent> {
+async function* eventsOf(turn: ImageTurn, { plan, fields }: Work, editor: ImageEditor): AsyncGenerator<ImageEvent> {
   const { initial, mask, passThrough, enlarging } = plan;
   const { resize_mode: fit, inpainting_mask_invert: inverted } = fields;
   const size = { width: plan.request.width, height: plan.request.height };
@@ -168,22 +168,22 @@ async function* eventsOf(turn: ImageTurn, { plan, fields }: Work, editor: Pictur
     ...(initial ? { initial: await fitted(editor, initial, size, fit, signal) } : {}),
     ...(mask ? { mask: await fittedMask(editor, mask, { size, fit, inverted, signal }) } : {}),
   };
-  const drawn = passThrough ? unchanged(request) : turn.draw(request);
+  const drawn = passThrough ? unchanged(request) : turn.generate(request);
   if (!enlarging) return yield* drawn;
-  const pictures: Extract<ImageEvent, { type: 'picture' }>[] = [];
+  const pictures: Extract<ImageEvent, { type: 'image' }>[] = [];
   for await (const event of drawn) {
-    if (event.type === 'picture') pictures.push(event);
+    if (event.type === 'image') pictures.push(event);
     yield event;
   }
   const { upscaler } = enlarging;
   for (const picture of pictures) {
-    yield { ...picture, png: await turn.upscale({ picture: picture.png, upscaler, ...enlarging.size }) };
+    yield { ...picture, png: await turn.upscale({ image: picture.png, upscaler, ...enlarging.size }) };
   }
 }
 
 async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
   const { seed, width, height, steps, sampler, scheduler, initial = new Uint8Array() } = request;
-  yield { type: 'picture', index: 0, seed, png: initial };
+  yield { type: 'image', index: 0, seed, png: initial };
   yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
 }
 
@@ -194,7 +194,7 @@ async function enlarged(drawn: ImageResult, { plan, service, requestContext }: W
   if (!drawn.stopped) return { ...drawn, ...size };
   const pictures = [];
   for (const { png, seed } of drawn.pictures) {
-    pictures.push({ seed, png: await service.upscale({ picture: png, upscaler, ...size }, requestContext) });
+    pictures.push({ seed, png: await service.upscale({ image: png, upscaler, ...size }, requestContext) });
   }
   return { ...drawn, ...size, pictures };
 }

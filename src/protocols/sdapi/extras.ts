@@ -41,7 +41,7 @@ async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly Se
   const requestContext = requestContextOf(call, fields.genkey);
   const images: string[] = [];
   for (const { picture, upscaler, size, cut } of plans) {
-    const png = await service.upscale({ picture: picture.bytes, upscaler, ...size }, requestContext);
+    const png = await service.upscale({ image: picture.bytes, upscaler, ...size }, requestContext);
     const isWhole = !cut || (cut.width === size.width && cut.height === size.height);
     const result = isWhole
       ? png

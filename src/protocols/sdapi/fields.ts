@@ -1,4 +1,4 @@
-import type { Fit } from '../../core/pictures.ts';
+import type { Fit } from '../../core/image-editing.ts';
 import * as f from '../fields.ts';
 import {
   countNote,

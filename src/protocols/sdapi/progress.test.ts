@@ -9,7 +9,7 @@ const running = {
   skipped: false,
   step: 8,
   steps: 20,
-  pictures: 0,
+  images: 0,
   count: 1,
   secondsSoFar: 4,
   preview: Buffer.from('png'),
@@ -19,7 +19,7 @@ function world() {
   const fake = fakeImage();
   const last = new LastDrawings();
   const look = (query = '') =>
-    progressReply({ query: new URLSearchParams(query), remoteAddress: '::1' }, fake.drawings, last, now) as ReturnType<
+    progressReply({ query: new URLSearchParams(query), remoteAddress: '::1' }, fake.imageJobs, last, now) as ReturnType<
       typeof JSON.parse
     >;
   return { fake, last, look };
@@ -96,9 +96,9 @@ describe('GET /sdapi/v1/progress', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max: 10 }), (steps, count) => {
         let before = 0;
-        for (let pictures = 0; pictures < count; pictures++) {
+        for (let images = 0; images < count; images++) {
           for (let step = 0; step <= steps; step++) {
-            const share = shareDone({ step, steps, pictures, count });
+            const share = shareDone({ step, steps, images, count });
             expect(share).toBeGreaterThanOrEqual(before);
             expect(share).toBeLessThan(1);
             before = share;

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { Drawings, ImageProgress } from '../../core/image.ts';
+import type { ImageJobs, ImageProgress } from '../../core/image.ts';
 import { type Owner, ownerOf } from '../../core/owner.ts';
 import type { Call } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
@@ -54,9 +54,9 @@ export function lastDrawing(call: Pick<Call, 'query' | 'key'>, last: LastDrawing
 const promptShare = 0.03;
 
 /** From 0 to nearly 1: it is 1 only when the reply is sent. */
-export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'pictures' | 'count'>): number {
-  const { step, steps, pictures, count } = progress;
-  const share = (pictures + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
+export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'images' | 'count'>): number {
+  const { step, steps, images, count } = progress;
+  const share = (images + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
   return Math.round((promptShare + (1 - promptShare) * Math.min(0.999, share)) * 10_000) / 10_000;
 }
 
@@ -67,10 +67,10 @@ export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'pict
  */
 type Poll = Pick<Call, 'query' | 'key' | 'remoteAddress'>;
 
-export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings, now: number) {
+export function progressReply(call: Poll, imageJobs: ImageJobs, last: LastDrawings, now: number) {
   const { query } = call;
   const genkey = keyOf(query);
-  const seen = drawings.progress(genkey, clientOf(call));
+  const seen = imageJobs.progress(genkey, clientOf(call));
   const idle = {
     skipped: false,
     interrupted: last.wasInterrupted(ownerOf(call)),
@@ -87,10 +87,10 @@ export function progressReply(call: Poll, drawings: Drawings, last: LastDrawings
   // Whether get_last.json has the reply of this key, so that clients need not try.
   const stored = genkey === '' ? {} : { stored: last.lastOf(ownerOf(call), genkey) !== undefined };
   if (!seen) return { ...zeros, state: idle, current_image: null, current_task: null, textinfo: null, ...stored };
-  const { skipped, step, steps, pictures, count, secondsSoFar, preview } = seen;
+  const { skipped, step, steps, images, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);
   const hidden = genkey === '' || query.get('skip_current_image') === 'true';
-  const job = { job: 'scripts_txt2img', job_count: count, job_no: pictures };
+  const job = { job: 'scripts_txt2img', job_count: count, job_no: images };
   return {
     progress,
     eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,

@@ -165,7 +165,7 @@ describe('interrupt and skip', () => {
 
   test('interrupt: stops the drawing, and progress shows it', async () => {
     const { fake, post, get } = world();
-    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
+    fake.progress = { step: 3, steps: 20, images: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
     await post('interrupt', 'not JSON at all');
     expect(fake.interrupts).toBe(1);
     expect((await get('progress')).json.state.interrupted).toBe(true);
@@ -174,7 +174,7 @@ describe('interrupt and skip', () => {
   test('interrupt: only progress of the same key shows it', async () => {
     const { fake, endpoints } = world();
     const by = (name: string) => ({ key: { name, scopes: ['images'], weight: 1 } });
-    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
+    fake.progress = { step: 3, steps: 20, images: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
     await asked(endpoints, 'POST', '/sdapi/v1/interrupt', '', by('one'));
     const interrupted = async (name: string) =>
       (await asked(endpoints, 'GET', '/sdapi/v1/progress', '', by(name))).json.state.interrupted;
@@ -184,7 +184,7 @@ describe('interrupt and skip', () => {
   test('skip: continues with the next image, without an interrupt', async () => {
     const { fake, post, get } = world();
     await post('skip');
-    fake.progress = { step: 3, steps: 20, pictures: 0, count: 2, genkey: '', skipped: true, secondsSoFar: 1 };
+    fake.progress = { step: 3, steps: 20, images: 0, count: 2, genkey: '', skipped: true, secondsSoFar: 1 };
     await post('skip', 'not JSON at all');
     expect([fake.skips, fake.interrupts]).toEqual([2, 0]);
     expect((await get('progress')).json.state).toMatchObject({ skipped: true, interrupted: false });

@@ -73,8 +73,8 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
     post(
       'interrupt',
       'Stop all drawings, or that of the genkey in the query.',
-      (call, { drawings }) => {
-        if (drawings.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
+      (call, { imageJobs }) => {
+        if (imageJobs.interrupt(keyOf(call.query), clientOf(call))) last.interrupt(ownerOf(call));
         return json({});
       },
       { response: 'empty' },
@@ -83,7 +83,7 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
       'skip',
       'Skip the current picture of all drawings, or of that of the genkey in the query.',
       (call, context) => {
-        context.drawings.skip(keyOf(call.query), clientOf(call));
+        context.imageJobs.skip(keyOf(call.query), clientOf(call));
         return json(null);
       },
       { response: 'nil' },
@@ -100,8 +100,8 @@ export function sdapiEndpoints({ last, ...server }: SdapiServices) {
     ...['unload-checkpoint', 'reload-checkpoint'].map((path) =>
       post(path, 'Accepted: models are loaded and unloaded automatically.', () => json({}), { response: 'empty' }),
     ),
-    get(read('images'), 'progress', 'Progress of the drawing.', 'progress', (call, { drawings, now }) =>
-      progressReply(call, drawings, last, now()),
+    get(read('images'), 'progress', 'Progress of the drawing.', 'progress', (call, { imageJobs, now }) =>
+      progressReply(call, imageJobs, last, now()),
     ),
     get(read('images'), 'get_last.json', 'The last picture of this genkey.', 'lastImage', (call) =>
       lastDrawing(call, last),

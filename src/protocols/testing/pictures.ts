@@ -3,17 +3,17 @@ import { defaultSettings } from '../../config/flags.ts';
 import { unlessAborted } from '../../core/abort.ts';
 import { AppError } from '../../core/errors.ts';
 import type {
-  Drawings,
   GraphEvent,
   GraphRequest,
   ImageEvent,
   ImageFacts,
+  ImageJobs,
   ImageProgress,
   ImageRequest,
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
-import type { PictureEditor } from '../../core/pictures.ts';
+import type { ImageEditor } from '../../core/image-editing.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { Queue } from '../../queue/queue.ts';
 import type { ImageContext } from '../pictures/request.ts';
@@ -88,7 +88,7 @@ export interface FakeImage {
   readonly image: ImageService;
   /** One at a time takes its turn. */
   readonly queue: Queue;
-  readonly drawings: Drawings;
+  readonly imageJobs: ImageJobs;
   readonly asked: AskedDrawing[];
   readonly upscaled: { readonly request: UpscaleRequest; readonly requestContext: RequestContext }[];
   /** What `progress` tells from now on. */
@@ -122,7 +122,7 @@ export function fakeImage({ facts, script, notes = [], places = 100, graph, node
     progress: undefined,
     interrupts: 0,
     skips: 0,
-    drawings: {
+    imageJobs: {
       progress: (genkey = '') => (genkey === '' || fake.progress?.genkey === genkey ? fake.progress : undefined),
       interrupt: () => {
         fake.interrupts += 1;
@@ -148,7 +148,7 @@ export function fakeImage({ facts, script, notes = [], places = 100, graph, node
             await unlessAborted(place.turn, requestContext.signal);
             yield* work({
               signal: requestContext.signal,
-              draw: (request) => fake.image.draw(request, requestContext),
+              generate: (request) => fake.image.generate(request, requestContext),
               upscale: (request) => fake.image.upscale(request, requestContext),
               runsGraphs: async () => graph !== undefined,
               graph: (request) => graph?.(request, requestContext) ?? noGraph(),
@@ -158,7 +158,7 @@ export function fakeImage({ facts, script, notes = [], places = 100, graph, node
           }
         })();
       },
-      draw: (request, requestContext) => {
+      generate: (request, requestContext) => {
         fake.asked.push({ request, requestContext });
         return script ? script(request, requestContext) : drawSquares(request, notes);
       },
@@ -180,7 +180,7 @@ export async function* drawSquares(request: ImageRequest, notes: readonly string
       const preview = previewEvery > 0 && step % previewEvery === 0 ? { preview: pngOf(8, 8) } : {};
       yield { type: 'progress', step, steps, ...preview };
     }
-    yield { type: 'picture', index, seed: seed + index, png: pngOf(width, height) };
+    yield { type: 'image', index, seed: seed + index, png: pngOf(width, height) };
   }
   yield { type: 'finish', width, height, steps, sampler, scheduler, notes };
 }
@@ -188,7 +188,7 @@ export async function* drawSquares(request: ImageRequest, notes: readonly string
 /** One picture, and then somebody stops it. */
 export async function* stoppedAfterOne(request: ImageRequest): AsyncGenerator<ImageEvent> {
   const { width, height, seed } = request;
-  yield { type: 'picture', index: 0, seed, png: pngOf(width, height) };
+  yield { type: 'image', index: 0, seed, png: pngOf(width, height) };
   throw new AppError('stopped', {});
 }
 
@@ -201,16 +201,16 @@ export function pictureParts(fake: FakeImage | undefined, own: Partial<ImageCont
     randomSeed: () => 417_203,
     product: { name: 'Parley', version: '0.1.0' },
     editor: inProcessEditor,
-    drawings: fake?.drawings ?? { progress: () => undefined, interrupt: () => false, skip: () => false },
+    imageJobs: fake?.imageJobs ?? { progress: () => undefined, interrupt: () => false, skip: () => false },
     ...own,
   };
 }
 
 /** What the picture worker does, without the process. */
-export const inProcessEditor: PictureEditor = {
+export const inProcessEditor: ImageEditor = {
   edit: async (edit, pictures, signal) => {
     signal?.throwIfAborted();
-    const { edited } = await import('../../engines/pictures/worker/edit.ts');
+    const { edited } = await import('../../engines/image-editing/worker/edit.ts');
     return edited(edit, pictures);
   },
 };

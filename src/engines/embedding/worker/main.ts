@@ -23,14 +23,14 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
   await embedder.warmUp();
   return {
     facts: { ...facts, gpus: gpuUse(model.before, readGpus(native, model.gpus)) },
-    atOnce: tasksAtOnce,
-    run: async (task, { tell, signal }) => {
+    concurrency: tasksAtOnce,
+    run: async (task, { emit, signal }) => {
       if (task.type === 'gpus') {
-        tell({ type: 'gpus', gpus: readGpus(native, model.gpus) });
+        emit({ type: 'gpus', gpus: readGpus(native, model.gpus) });
         return;
       }
       if (task.type === 'rank') {
-        tell({ type: 'ranked', ...(await embedder.rank(task.request, signal)) });
+        emit({ type: 'ranked', ...(await embedder.rank(task.request, signal)) });
         return;
       }
       const { vectors, ...rest } = await embedder.embed(task.request, signal);
@@ -38,7 +38,7 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
       const dimensions = vectors[0]?.[0]?.length ?? facts.dimensions;
       const all = new Float32Array(vectors.flat().length * dimensions);
       for (const [index, vector] of vectors.flat().entries()) all.set(vector, index * dimensions);
-      tell({ type: 'embedded', ...rest, counts, dimensions, numbers: new Uint8Array(all.buffer) });
+      emit({ type: 'embedded', ...rest, counts, dimensions, numbers: new Uint8Array(all.buffer) });
     },
   };
 });

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
 import { AppError } from '../../../core/errors.ts';
-import type { AskedLora, ImageFacts } from '../../../core/image.ts';
+import type { ImageFacts, RequestedLora } from '../../../core/image.ts';
 import { builtInUpscalers } from '../facts.ts';
 
 /** Load options, as JSON. */
@@ -144,7 +144,7 @@ export function diffusionFacts({ path, family, upscaler, vae, loras }: Diffusion
       ...builtInUpscalers,
       ...(upscaler === undefined ? [] : [{ name: nameOfFile(upscaler), scale: upscalerScale }]),
     ],
-    // Its driver sends no pictures on the way.
+    // Its driver sends no images on the way.
     previews: false,
     defaults: { steps: 20, guidance, size },
     loras: loras.map(({ name: lora, path: file }) => ({ name: lora, file: basename(file) })),
@@ -195,7 +195,7 @@ interface LoraFile {
 }
 
 interface Loras {
-  /** Applied to every picture. */
+  /** Applied to every image. */
   readonly fixed: readonly (LoraFile & { readonly weight: number })[];
   /** Applied on request. */
   readonly offered: readonly LoraFile[];
@@ -216,7 +216,7 @@ export function findLoras(paths: readonly string[], weights: readonly number[]):
 }
 
 /** The file for the driver, which applies only one, at weight 1. Anything else is rejected rather than ignored. */
-export function chosenLora(asked: readonly AskedLora[], { fixed, offered }: Loras): string | undefined {
+export function chosenLora(asked: readonly RequestedLora[], { fixed, offered }: Loras): string | undefined {
   const wanted = new Map(fixed.map(({ path, weight }) => [path, weight]));
   for (const { name, weight } of asked) {
     const plain = name.toLowerCase();

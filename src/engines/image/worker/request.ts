@@ -1,16 +1,16 @@
 import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
-import { blurred, opaque, type Pixels, readMask, readPicture, resized, type Size } from '../pictures/codec.ts';
+import { blurred, opaque, type Pixels, readImage, readMask, resized, type Size } from '../codec.ts';
 
-/** The initial picture and its feathered mask, both at the size of the result. */
-export interface InitialPicture {
+/** The initial image and its feathered mask, both at the size of the result. */
+export interface InitialImage {
   readonly pixels: Pixels;
   readonly mask?: Pixels;
 }
 
-export async function readInitial({ initial, mask }: ImageRequest, size: Size): Promise<InitialPicture | undefined> {
+export async function readInitial({ initial, mask }: ImageRequest, size: Size): Promise<InitialImage | undefined> {
   if (!initial) return undefined;
-  const pixels = await resized(await opaque(await readPicture({ bytes: initial, field: 'the initial picture' })), size);
+  const pixels = await resized(await opaque(await readImage({ bytes: initial, field: 'the initial picture' })), size);
   if (!mask) return { pixels };
   return { pixels, mask: await feathered(await resized(await readMask({ bytes: mask, field: 'mask' }), size)) };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Pixels } from '../pictures/codec.ts';
+import type { Pixels } from '../codec.ts';
 import { repeating } from '../testing/repeating.ts';
 import { enlarged, tilesOf, type UpscalingNetwork } from './upscale.ts';
 

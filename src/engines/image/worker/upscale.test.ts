@@ -2,9 +2,9 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { UpscaleRequest } from '../../../core/image.ts';
+import { readImage } from '../codec.ts';
 import { sketchFacts } from '../facts.ts';
-import { readPicture } from '../pictures/codec.ts';
-import { type NetworkOf, UpscalingNetworks, upscaledPicture } from './upscale.ts';
+import { type NetworkOf, UpscalingNetworks, upscaledImage } from './upscale.ts';
 
 const never = new AbortController().signal;
 const networks = new UpscalingNetworks(1);
@@ -25,8 +25,8 @@ async function checker(side: number, channels: 3 | 4 = 3): Promise<Buffer> {
 }
 
 async function upscaled(changes: Partial<UpscaleRequest>, networkOf: NetworkOf = real) {
-  const request = { picture: await checker(32), upscaler: 'None', width: 64, height: 64, ...changes };
-  return readPicture({ bytes: await upscaledPicture(request, networkOf, never), field: 'test' });
+  const request = { image: await checker(32), upscaler: 'None', width: 64, height: 64, ...changes };
+  return readImage({ bytes: await upscaledImage(request, networkOf, never), field: 'test' });
 }
 
 /** How far the middles of the fields are from what they should be, at most. */
@@ -49,8 +49,8 @@ describe('upscaledPicture: checker pattern', () => {
   });
 
   test('has the same edges computed as a whole and in tiles', async () => {
-    const whole = await upscaled({ picture: await checker(64), upscaler: 'ESRGAN-slim 2x', width: 128, height: 128 });
-    const tiled = await upscaled({ picture: await checker(192), upscaler: 'ESRGAN-slim 2x', width: 384, height: 384 });
+    const whole = await upscaled({ image: await checker(64), upscaler: 'ESRGAN-slim 2x', width: 128, height: 128 });
+    const tiled = await upscaled({ image: await checker(192), upscaler: 'ESRGAN-slim 2x', width: 384, height: 384 });
     expect(offBy(tiled, 2)).toBeLessThan(40);
     // Around the seam at 256 it looks as in the middle of a tile.
     const row = (pixels: typeof whole, start: number) =>
@@ -70,9 +70,9 @@ describe('upscaledPicture: checker pattern', () => {
   });
 
   test('keeps alpha', async () => {
-    const picture = await checker(32, 4);
+    const image = await checker(32, 4);
     for (const upscaler of ['ESRGAN-slim 2x', 'Lanczos', 'Nearest']) {
-      const { data, channels } = await upscaled({ picture, upscaler });
+      const { data, channels } = await upscaled({ image, upscaler });
       expect(channels).toBe(4);
       expect([data[3], data[63 * 4 + 3]]).toEqual([255, 0]);
     }
@@ -110,14 +110,14 @@ describe('upscaledPicture: invalid requests are rejected by field name', () => {
   });
 
   test('no picture', async () => {
-    expect(await refusal({ picture: Buffer.from('GIF89a') })).toMatch(/^400 image must be a picture/);
+    expect(await refusal({ image: Buffer.from('GIF89a') })).toMatch(/^400 image must be a picture/);
   });
 });
 
 test('upscaledPicture: supports every listed upscaler', async () => {
   for (const { name, scale } of sketchFacts('/m').upscalers) {
     const side = 8 * scale;
-    const pixels = await upscaled({ picture: await checker(8), upscaler: name, width: side, height: side });
+    const pixels = await upscaled({ image: await checker(8), upscaler: name, width: side, height: side });
     expect(pixels.width).toBe(side);
   }
   await networks.close();
@@ -133,6 +133,6 @@ test('upscaledPicture: an abort ends the network run', async () => {
       return new Float32Array();
     },
   });
-  const request = { picture: await checker(32), upscaler: 'ESRGAN-slim 2x', width: 64, height: 64 };
-  await expect(upscaledPicture(request, networkOf, stop.signal)).rejects.toThrow('gone');
+  const request = { image: await checker(32), upscaler: 'ESRGAN-slim 2x', width: 64, height: 64 };
+  await expect(upscaledImage(request, networkOf, stop.signal)).rejects.toThrow('gone');
 });

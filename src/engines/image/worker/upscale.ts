@@ -3,19 +3,19 @@ import { AppError } from '../../../core/errors.ts';
 import type { UpscaleRequest } from '../../../core/image.ts';
 import { OnnxSession } from '../../onnx/session.ts';
 import { checkedWeights, weights } from '../../weights.ts';
-import { type NetworkScale, networkName, networkScales, pictureInput, pictureOutput } from '../facts.ts';
 import {
   alphaOf,
   fromPlanes,
   type Pixels,
-  readPicture,
+  readImage,
   resized,
   type Size,
   toPlanes,
   withAlpha,
   withoutAlpha,
   writePng,
-} from '../pictures/codec.ts';
+} from '../codec.ts';
+import { type NetworkScale, networkName, networkScales, pictureInput, pictureOutput } from '../facts.ts';
 import { within } from './request.ts';
 
 /** Runs work under a watchdog. */
@@ -33,10 +33,10 @@ export type NetworkOf = (scale: NetworkScale) => Promise<UpscalingNetwork>;
 const maxSide = 4096;
 
 /** Upscales with a built-in method. */
-export async function upscaledPicture(request: UpscaleRequest, networkOf: NetworkOf, signal: AbortSignal) {
+export async function upscaledImage(request: UpscaleRequest, networkOf: NetworkOf, signal: AbortSignal) {
   const size = checkedSize(request);
   const method = methodOf(request.upscaler);
-  const pixels = await readPicture({ bytes: request.picture, field: 'image' });
+  const pixels = await readImage({ bytes: request.image, field: 'image' });
   signal.throwIfAborted();
   if (typeof method === 'string') return writePng(await resized(pixels, size, method));
   const colours = await withoutAlpha(pixels);
@@ -54,7 +54,7 @@ export function checkedSize({ width, height }: Size): Size {
   return { width, height };
 }
 
-/** Shrinks a picture if enlarging it by this scale would exceed the limit. */
+/** Shrinks an image if enlarging it by this scale would exceed the limit. */
 export function fitting(pixels: Pixels, scale: number): Promise<Pixels> {
   const shrink = Math.min(1, maxSide / scale / Math.max(pixels.width, pixels.height));
   const scaled = (side: number): number => Math.max(1, Math.round(side * shrink));
@@ -124,7 +124,7 @@ async function open(scale: NetworkScale, threads: number): Promise<OnnxSession> 
 const margin = 10;
 const side = 128;
 
-/** Runs the network tile by tile, so that its memory does not grow with the picture. RGB only. */
+/** Runs the network tile by tile, so that its memory does not grow with the image. RGB only. */
 export async function enlarged(pixels: Pixels, network: UpscalingNetwork, signal: AbortSignal): Promise<Pixels> {
   const { scale } = network;
   const [width, height] = [pixels.width * scale, pixels.height * scale];
@@ -143,7 +143,7 @@ export async function enlarged(pixels: Pixels, network: UpscalingNetwork, signal
   return { data, width, height, channels: 3 };
 }
 
-/** Repeats the edges beyond the picture: networks that find nothing there draw a frame. */
+/** Repeats the edges beyond the image: networks that find nothing there draw a frame. */
 function cut({ data, width, height, channels }: Pixels, box: Box): Pixels {
   const part = new Uint8Array(box.width * box.height * channels);
   for (let row = 0; row < box.height; row += 1) {

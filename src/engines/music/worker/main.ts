@@ -14,20 +14,20 @@ serveTasks<MusicOptions, MusicFacts, MusicRequest, MusicEvent>(async (options) =
   let driver = await opened(options);
   return {
     facts: options.facts,
-    run: async (request, { tell, room, signal, watch }) => {
+    run: async (request, { emit, drained, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
-      const run = () => driver.run(songTask(request), { progress: (at) => tell({ type: 'progress', ...at }), signal });
+      const run = () => driver.run(songTask(request), { progress: (at) => emit({ type: 'progress', ...at }), signal });
       const song = await watch.aside(timeoutMs, run).catch((error) => {
         throw driverFailure(error, 'music', signal);
       });
       const samples = new Int16Array(song.buffer, song.byteOffset, song.byteLength / 2);
       for await (const piece of encodeSong(samples, { rate: songRate, ...request })) {
-        await room();
+        await drained();
         signal.throwIfAborted();
-        tell({ type: 'audio', bytes: piece });
+        emit({ type: 'audio', bytes: piece });
       }
-      tell({ type: 'finish', seconds: samples.length / 2 / songRate });
+      emit({ type: 'finish', seconds: samples.length / 2 / songRate });
     },
     close: () => driver.end(),
   };

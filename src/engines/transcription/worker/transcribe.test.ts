@@ -64,8 +64,8 @@ async function play(scene: Scene) {
   };
   const recording = scene.recording ?? wavFile([sine(200, rate, seconds)], rate);
   const tools = {
-    tell: (event: TranscriptionEvent) => void events.push(event),
-    room: async () => {},
+    emit: (event: TranscriptionEvent) => void events.push(event),
+    drained: async () => {},
     signal: stop.signal,
     watch,
   };

@@ -27,7 +27,7 @@ interface TranscribeDeps {
 export async function transcribe(
   bytes: Uint8Array,
   asked: TranscriptionTask,
-  { tell, signal, watch }: TaskTools<TranscriptionEvent>,
+  { emit, signal, watch }: TaskTools<TranscriptionEvent>,
   { recogniser, voice, ffmpeg, bufferSeconds = defaultBufferSeconds }: TranscribeDeps,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
@@ -36,7 +36,7 @@ export async function transcribe(
   const task = untranslated ? { ...asked, translate: false } : asked;
   const recording = await openRecording(bytes, { rate: soundRate, maxSeconds, bufferSeconds, signal, ffmpeg });
   const { seconds } = recording;
-  tell({ type: 'start', seconds });
+  emit({ type: 'start', seconds });
   const recent = new RecentSound();
   const cutter = new ChunkCutter({
     longest: Math.floor(recogniser.longestSeconds * soundRate),
@@ -64,8 +64,8 @@ export async function transcribe(
         heard = await recognise({ start, end: chunk.spans.at(-1)?.end ?? chunk.end });
       }
       language ??= heard.language;
-      for (const segment of segmentsOf(heard, { ...chunk, start }, task)) tell({ type: 'segment', segment });
-      tell({ type: 'progress', fraction: Math.min(1, chunk.end / (seconds * soundRate)) });
+      for (const segment of segmentsOf(heard, { ...chunk, start }, task)) emit({ type: 'segment', segment });
+      emit({ type: 'progress', fraction: Math.min(1, chunk.end / (seconds * soundRate)) });
     }
   }
 
@@ -81,7 +81,7 @@ export async function transcribe(
   // Speech in another language gives nonsense.
   const note = `${recogniser.facts.name} hears English only: the recording was taken for English, and nothing was translated.`;
   const notes = [...recogniser.notes(task), ...(untranslated ? [note] : [])];
-  tell({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
+  emit({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
 }
 
 /** Buffer of recent audio, addressed by sample. */

@@ -1,5 +1,5 @@
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { PictureEditor, Size } from '../../../core/pictures.ts';
+import type { ImageEditor, Size } from '../../../core/image-editing.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { readFields, wrong } from '../../fields.ts';
@@ -72,7 +72,7 @@ export async function decodeImages(
     ...(picture && { initial: picture.bytes }),
   };
   /** The request with its pictures decoded and resized, when it is its turn. */
-  const prepared = async (editor: PictureEditor, signal: AbortSignal): Promise<ImageRequest> => {
+  const prepared = async (editor: ImageEditor, signal: AbortSignal): Promise<ImageRequest> => {
     if (!picture) return request;
     const painted = masked ? await paintedMask(picture, mask, request, editor, signal) : undefined;
     // A hole in a picture is filled completely; a picture without one keeps something of itself.
@@ -95,7 +95,7 @@ async function paintedMask(
   picture: SentPicture,
   mask: SentPicture | undefined,
   size: Size,
-  editor: PictureEditor,
+  editor: ImageEditor,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const shape = { size, fit: 'cover', signal } as const;

@@ -1,6 +1,6 @@
 import { AppError, asAppError } from '../../../core/errors.ts';
 import type { ImageEvent } from '../../../core/image.ts';
-import type { PictureEditor, Size } from '../../../core/pictures.ts';
+import type { ImageEditor, Size } from '../../../core/image-editing.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { requestsPadding } from '../../../http/keep-alive.ts';
 import { dataFrame, namedFrame } from '../../../http/sse.ts';
@@ -47,7 +47,7 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
   call.watch?.decoded?.(decoded.request);
   const { requestContext } = imageRequestContext(call, decoded.fields);
   const events = service.inTurn(requestContext, async function* (turn) {
-    yield* turn.draw(await decoded.prepared(editor, turn.signal));
+    yield* turn.generate(await decoded.prepared(editor, turn.signal));
   });
   const headers = ignoredHeader(kind.fields, body);
   if (decoded.fields.stream) {
@@ -100,7 +100,7 @@ async function* encodeStream(
   };
   try {
     for await (const event of events) {
-      if (event.type === 'picture') {
+      if (event.type === 'image') {
         previews = 0;
         yield await frame('completed', event.png, { usage: usageOf(decoded) });
       } else if (event.type === 'progress' && event.preview && event.step < event.steps) {
@@ -125,7 +125,7 @@ function usageOf({ request }: DecodedImages): object {
   return { input_tokens: input, output_tokens: 0, total_tokens: input, input_tokens_details: details };
 }
 
-async function base64Of(png: Uint8Array, { fields }: DecodedImages, editor: PictureEditor): Promise<string> {
+async function base64Of(png: Uint8Array, { fields }: DecodedImages, editor: ImageEditor): Promise<string> {
   const bytes = await encodedAs(editor, png, fields.output_format, fields.output_compression);
   return Buffer.from(bytes).toString('base64');
 }

@@ -1,4 +1,4 @@
-import type { OutputFormat, Size } from '../../../core/pictures.ts';
+import type { OutputFormat, Size } from '../../../core/image-editing.ts';
 import * as f from '../../fields.ts';
 import { ignoredImageFields, imageRequestFields, looseSwitch, optionalLoose } from '../../pictures/fields.ts';
 import { maxImages } from '../../pictures/request.ts';

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FrameReader, type FromDriver, frame, type ToDriver } from '../../../bare/messages.ts';
 import type { PainterLoad } from '../options.ts';
-import type { PaintParams, PaintProgress, PaintTask } from '../worker/draw.ts';
+import type { PaintParams, PaintProgress, PaintTask } from '../worker/generate.ts';
 
 type FromPainter = FromDriver<PaintProgress>;
 
@@ -81,7 +81,7 @@ beforeEach(() => {
 
 const say = (message: ToDriver<PainterLoad, PaintTask>, bytes?: Uint8Array) =>
   heard.get('data')?.(frame(message, bytes));
-const drawing = (prompt: string): PaintTask => ({ type: 'draw', params: { prompt, seed: 1 } as PaintParams });
+const drawing = (prompt: string): PaintTask => ({ type: 'generate', params: { prompt, seed: 1 } as PaintParams });
 const types = () => told.map(({ message }) => message.type);
 const until = (type: FromPainter['type']) => expect.poll(() => types()).toContain(type);
 

@@ -1,10 +1,10 @@
 import { serveDriver } from '../../../bare/serve.ts';
 import type { PainterLoad } from '../options.ts';
-import type { PaintProgress, PaintTask } from '../worker/draw.ts';
+import type { PaintProgress, PaintTask } from '../worker/generate.ts';
 
 // Runs in the Bare runtime, not in Node.
 
-/** Progress is JSON text, pictures are bytes. */
+/** Progress is JSON text, images are bytes. */
 interface Response {
   onUpdate(listener: (update: Uint8Array | string) => void): Response;
   await(): Promise<unknown>;
@@ -15,7 +15,7 @@ interface Model {
   cancel(): Promise<void>;
 }
 
-type Upscaling = Model & { upscale(picture: Uint8Array, options: { repeats: number }): Promise<Response> };
+type Upscaling = Model & { upscale(image: Uint8Array, options: { repeats: number }): Promise<Response> };
 
 interface Driver {
   readonly ImgStableDiffusion: new (parts: object) => Model & { run(params: object): Promise<Response> };
@@ -50,12 +50,12 @@ serveDriver<PainterLoad, PaintTask, PaintProgress>(async ({ module, files, confi
 
   return {
     run: async (task, input, progress) => {
-      let picture: Uint8Array | undefined;
+      let image: Uint8Array | undefined;
       try {
         const response = await begin(task, input);
         const updated = (update: Uint8Array | string): void => {
           if (typeof update !== 'string') {
-            picture = new Uint8Array(update);
+            image = new Uint8Array(update);
             return;
           }
           const { step, total } = JSON.parse(update) as { step?: number; total?: number };
@@ -65,8 +65,8 @@ serveDriver<PainterLoad, PaintTask, PaintProgress>(async ({ module, files, confi
       } finally {
         busy = undefined;
       }
-      if (!picture) throw new Error('it gave no picture');
-      return picture;
+      if (!image) throw new Error('it gave no picture');
+      return image;
     },
     cancel: () => busy?.cancel(),
   };

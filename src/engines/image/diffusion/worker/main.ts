@@ -3,27 +3,27 @@ import type { ImageFacts } from '../../../../core/image.ts';
 import { openDriver } from '../../../bare/driver-process.ts';
 import { findBarePack } from '../../../bare/pack.ts';
 import { serveTasks } from '../../../host/task-worker.ts';
-import type { ImageTask, ImageTold } from '../../host.ts';
+import type { ImageTask, ImageTaskEvent } from '../../host.ts';
 import { UpscalingNetworks } from '../../worker/upscale.ts';
 import type { DiffusionOptions } from '../options.ts';
-import { draw, loadReason, type PaintDriver, upscale } from './draw.ts';
+import { generate, loadReason, type PaintDriver, upscale } from './generate.ts';
 
 /** Watchdog time-outs of a run of a built-in upscaler, and of the driver, which takes very long on a CPU. */
 const timeoutsMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;
 
 /** Worker process of stable-diffusion.cpp, which runs in a second process, in the Bare runtime. */
-serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
+serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTaskEvent>(async (options) => {
   let driver = await opened(options);
   const upscaling = new UpscalingNetworks(options.threads);
   return {
     facts: options.facts,
-    run: async (task, { tell, signal, watch }) => {
+    run: async (task, { emit, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
       const paint: PaintDriver['run'] = (...run) => watch.aside(timeoutsMs.driver, () => driver.run(...run));
-      if (task.type === 'draw') return draw(task.request, options, { paint, signal, tell });
+      if (task.type === 'generate') return generate(task.request, options, { paint, signal, emit });
       const networkOf = upscaling.watchedBy((work) => watch.aside(timeoutsMs.upscaling, work));
-      tell({ type: 'upscaled', png: await upscale(task.request, options, { paint, networkOf, signal }) });
+      emit({ type: 'upscaled', png: await upscale(task.request, options, { paint, networkOf, signal }) });
     },
     close: () => {
       driver.end();

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { readPicture, resized, writePng } from '../../pictures/codec.ts';
+import { readImage, resized, writePng } from '../../codec.ts';
 import { repeating } from '../../testing/repeating.ts';
-import type { PaintDriver } from './draw.ts';
-import { upscale } from './draw.ts';
+import type { PaintDriver } from './generate.ts';
+import { upscale } from './generate.ts';
 
 const never = new AbortController().signal;
-const picture = await writePng({ data: new Uint8Array(8 * 8 * 3).fill(90), width: 8, height: 8, channels: 3 });
+const image = await writePng({ data: new Uint8Array(8 * 8 * 3).fill(90), width: 8, height: 8, channels: 3 });
 const clear = await writePng({ data: new Uint8Array(8 * 8 * 4).fill(90), width: 8, height: 8, channels: 4 });
 
 function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
   const sent: string[] = [];
   const paint: PaintDriver['run'] = async (task, { input }) => {
     expect(task).toEqual({ type: 'upscale' });
-    const pixels = await readPicture({ bytes: input ?? new Uint8Array(), field: 'x' });
+    const pixels = await readImage({ bytes: input ?? new Uint8Array(), field: 'x' });
     sent.push(`${pixels.width}×${pixels.height}×${pixels.channels}`);
     return writePng(await resized(pixels, { width: pixels.width * 4, height: pixels.height * 4 }));
   };
   const networkOf = async (scale: number) => repeating(scale, (size) => sent.push(`built-in ${size}`));
-  const run = async (name: string, width: number, height: number, bytes = picture) => {
+  const run = async (name: string, width: number, height: number, bytes = image) => {
     const larger = await upscale(
-      { picture: bytes, upscaler: name, width, height },
+      { image: bytes, upscaler: name, width, height },
       { upscaler },
       {
         paint,
@@ -27,7 +27,7 @@ function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
         signal: never,
       },
     );
-    const pixels = await readPicture({ bytes: larger, field: 'x' });
+    const pixels = await readImage({ bytes: larger, field: 'x' });
     return `${pixels.width}×${pixels.height}×${pixels.channels}`;
   };
   return { sent, run };
@@ -63,7 +63,7 @@ describe('upscale', () => {
   test('a driver error is an engine failure', async () => {
     const paint = () => Promise.reject(new Error('bad file'));
     const parts = { paint, networkOf: async (scale: number) => repeating(scale), signal: never };
-    const work = upscale({ picture, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);
+    const work = upscale({ image, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);
     await expect(work).rejects.toMatchObject({ code: 'engine-failed' });
   });
 });

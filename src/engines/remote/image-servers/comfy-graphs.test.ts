@@ -4,9 +4,9 @@ import { comfyGraphs, type Listen } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;
-const picture = { filename: 'a.png', subfolder: 'x', type: 'output' };
+const image = { filename: 'a.png', subfolder: 'x', type: 'output' };
 const video = { filename: 'b.mp4', subfolder: '', type: 'temp' };
-const outputs = { '9': { images: [picture] }, '12': { gifs: [video], text: ['a caption'] } };
+const outputs = { '9': { images: [image] }, '12': { gifs: [video], text: ['a caption'] } };
 
 function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
   let tell: (event: string, data: unknown) => void = () => undefined;
@@ -50,7 +50,7 @@ describe('comfyGraphs.run', () => {
       ...['file', 'executed', 'file', 'executed', 'outputs'],
     ]);
     expect(events[0]).toMatchObject({
-      file: { ...picture, bytes: Buffer.from('/view?filename=a.png&subfolder=x&type=output') },
+      file: { ...image, bytes: Buffer.from('/view?filename=a.png&subfolder=x&type=output') },
     });
     expect(events.at(-1)).toEqual({ type: 'outputs', outputs });
     expect(closed()).toBe(1);

@@ -1,17 +1,17 @@
 import type { ImageRequest, UpscaleRequest } from '../../../../core/image.ts';
 import { type DriverProcess, driverFailure } from '../../../bare/driver-process.ts';
 import type { TaskTools } from '../../../host/task-worker.ts';
-import type { ImageTold } from '../../host.ts';
-import { blended, opaque, type Pixels, readPicture, resized, writePng } from '../../pictures/codec.ts';
-import { chosenName, type InitialPicture, readInitial } from '../../worker/request.ts';
-import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledPicture } from '../../worker/upscale.ts';
+import { blended, opaque, type Pixels, readImage, resized, writePng } from '../../codec.ts';
+import type { ImageTaskEvent } from '../../host.ts';
+import { chosenName, type InitialImage, readInitial } from '../../worker/request.ts';
+import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledImage } from '../../worker/upscale.ts';
 import { chosenLora, type DiffusionOptions, nameOfFile, type PainterLoad, upscalerScale } from '../options.ts';
 
-/** Parameters of a picture, by their names in the driver. */
+/** Parameters of an image, by their names in the driver. */
 export type PaintParams = ReturnType<typeof paintPlan>['params'] & { readonly seed: number };
 
-/** A picture from the parameters, img2img if the task has input, or the input enlarged. */
-export type PaintTask = { readonly type: 'draw'; readonly params: PaintParams } | { readonly type: 'upscale' };
+/** An image from the parameters, img2img if the task has input, or the input enlarged. */
+export type PaintTask = { readonly type: 'generate'; readonly params: PaintParams } | { readonly type: 'upscale' };
 
 export interface PaintProgress {
   readonly step: number;
@@ -20,12 +20,12 @@ export interface PaintProgress {
 
 export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
 
-interface DrawDeps extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
+interface DrawDeps extends Pick<TaskTools<ImageTaskEvent>, 'emit' | 'signal'> {
   readonly paint: PaintDriver['run'];
 }
 
-/** Draws one picture after the other, so that each is sent as soon as it is complete. */
-export async function draw(request: ImageRequest, options: PaintOptions, deps: DrawDeps): Promise<void> {
+/** Generates one image after the other, so that each is sent as soon as it is complete. */
+export async function generate(request: ImageRequest, options: PaintOptions, deps: DrawDeps): Promise<void> {
   const { count, seed } = request;
   const given = { initial: request.initial !== undefined, mask: request.mask !== undefined };
   const { params, untouched, steps, notes } = paintPlan(request, given, options);
@@ -35,32 +35,32 @@ export async function draw(request: ImageRequest, options: PaintOptions, deps: D
   for (let index = 0; index < count; index += 1) {
     const own = { ...params, seed: (seed + index) % 2 ** 32 };
     const png = untouched && sent ? sent : await painted(own, sent, start, deps);
-    deps.tell({ type: 'picture', index, seed: own.seed, png });
+    deps.emit({ type: 'image', index, seed: own.seed, png });
   }
   const sampler = params.sampling_method;
   const scheduler = params.scheduler ?? options.facts.schedulers[0] ?? '';
-  deps.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes });
+  deps.emit({ type: 'finish', width, height, steps, sampler, scheduler, notes });
 }
 
 async function painted(
   params: PaintParams,
   sent: Uint8Array | undefined,
-  start: InitialPicture | undefined,
-  { paint, signal, tell }: DrawDeps,
+  start: InitialImage | undefined,
+  { paint, signal, emit }: DrawDeps,
 ): Promise<Uint8Array> {
-  const progress = (at: PaintProgress): void => tell({ type: 'progress', ...at });
-  const drawn = paint({ type: 'draw', params }, { input: sent, progress, signal });
-  const pixels = await pictureOf(drawn, signal);
+  const progress = (at: PaintProgress): void => emit({ type: 'progress', ...at });
+  const drawn = paint({ type: 'generate', params }, { input: sent, progress, signal });
+  const pixels = await imageOf(drawn, signal);
   const sized = await resized(pixels, params);
   // Encoded again, because the driver writes metadata into its files.
   return writePng(start?.mask ? blended(sized, start.pixels, start.mask) : sized);
 }
 
-async function pictureOf(drawn: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
+async function imageOf(drawn: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
   const bytes = await drawn.catch((error) => {
     throw driverFailure(error, 'image', signal);
   });
-  return opaque(await readPicture({ bytes, field: 'the picture' }));
+  return opaque(await readImage({ bytes, field: 'the picture' }));
 }
 
 type PaintOptions = Pick<DiffusionOptions, 'facts' | 'family' | 'loras' | 'tiledFrom'>;
@@ -129,11 +129,11 @@ export async function upscale(
 ): Promise<Uint8Array> {
   const asked = request.upscaler.trim().toLowerCase();
   if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {
-    return upscaledPicture(request, networkOf, signal);
+    return upscaledImage(request, networkOf, signal);
   }
   const size = checkedSize(request);
-  const pixels = await readPicture({ bytes: request.picture, field: 'image' });
+  const pixels = await readImage({ bytes: request.image, field: 'image' });
   const start = await writePng(await fitting(await opaque(pixels), upscalerScale));
   const larger = paint({ type: 'upscale' }, { input: start, progress: () => {}, signal });
-  return sizedPng(await pictureOf(larger, signal), size, pixels);
+  return sizedPng(await imageOf(larger, signal), size, pixels);
 }

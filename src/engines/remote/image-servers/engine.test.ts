@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent, ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import { type DrawingServer, drawingFacts } from '../drawing-server.ts';
 import { poolOf } from '../testing/backend-pool.ts';
 import { type Handler, json, upstream } from '../testing/upstream.ts';
-import { RemoteDrawing } from './engine.ts';
-import { identifyDrawing } from './identify.ts';
+import { ImageServerEngine } from './engine.ts';
+import { identifyImageServer } from './identify.ts';
+import { defaultImageFacts, type ImageServer } from './server.ts';
 
 const never = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-const picture = (text: string) => json({ images: [base64(text)], info: '{}' });
-const facts = { ...drawingFacts, name: 'x', title: 'x', path: 'x', samplers: [], schedulers: [], upscalers: [] };
+const image = (text: string) => json({ images: [base64(text)], info: '{}' });
+const facts = { ...defaultImageFacts, name: 'x', title: 'x', path: 'x', samplers: [], schedulers: [], upscalers: [] };
 const lists = { '/sdapi/v1/samplers': json([{ name: 'Heun' }]), '/sdapi/v1/interrupt': json({}) };
 
 /** Fake picture editor: every text that begins with "png" is a picture. */
@@ -23,19 +23,19 @@ async function asPng(bytes: Uint8Array, size?: { width: number; height: number }
 }
 
 async function world(handlers: Readonly<Record<string, Handler>> = {}, options = '') {
-  const one = await upstream({ ...lists, '/sdapi/v1/txt2img': picture('png'), ...handlers });
+  const one = await upstream({ ...lists, '/sdapi/v1/txt2img': image('png'), ...handlers });
   const watch = poolOf([one.address(`,for=images${options}`)], {}, (connection) =>
-    identifyDrawing(connection, undefined),
+    identifyImageServer(connection, undefined),
   );
-  const engine = new RemoteDrawing(watch.pool, { asPng });
+  const engine = new ImageServerEngine(watch.pool, { asPng });
   engine.start();
   await engine.settled();
-  const draw = async (changes: Partial<ImageRequest> = {}, signal = never) => {
+  const generate = async (changes: Partial<ImageRequest> = {}, signal = never) => {
     const events: ImageEvent[] = [];
-    for await (const event of engine.draw(imageRequest(changes), signal)) events.push(event);
+    for await (const event of engine.generate(imageRequest(changes), signal)) events.push(event);
     return events;
   };
-  return { ...watch, engine, one, draw };
+  return { ...watch, engine, one, generate };
 }
 
 describe('RemoteDrawing: backend', () => {
@@ -48,19 +48,19 @@ describe('RemoteDrawing: backend', () => {
   });
 
   test('is a 503 while it is not reachable', async () => {
-    const { engine, one, draw, pool, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
+    const { engine, one, generate, pool, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
     expect(engine.facts()).toBeUndefined();
-    await expect(draw()).rejects.toMatchObject({ code: 'remote-down', status: 503 });
-    one.become({ ...lists, '/sdapi/v1/txt2img': picture('png') });
+    await expect(generate()).rejects.toMatchObject({ code: 'remote-down', status: 503 });
+    one.become({ ...lists, '/sdapi/v1/txt2img': image('png') });
     tick();
     await expect.poll(() => pool.backends[0]?.state.type).toBe('up');
-    expect((await draw()).map(({ type }) => type)).toEqual(['picture', 'finish']);
+    expect((await generate()).map(({ type }) => type)).toEqual(['image', 'finish']);
   });
 
   test('fails the request with its address when it goes down, and is checked again', async () => {
-    const { one, draw, tick } = await world();
+    const { one, generate, tick } = await world();
     await one.die();
-    await expect(draw()).rejects.toMatchObject({
+    await expect(generate()).rejects.toMatchObject({
       status: 503,
       message: `The remote backend at ${one.base} is not reachable: connection refused.`,
     });
@@ -70,16 +70,16 @@ describe('RemoteDrawing: backend', () => {
 
 describe('RemoteDrawing.draw', () => {
   test('requests one picture after the other, with increasing seeds', async () => {
-    const { draw, one } = await world();
-    const events = await draw({ count: 2, seed: 5 });
+    const { generate, one } = await world();
+    const events = await generate({ count: 2, seed: 5 });
     expect(one.asked('/sdapi/v1/txt2img').map(({ body }) => body.seed)).toEqual([5, 6]);
-    expect(events.map(({ type }) => type)).toEqual(['picture', 'picture', 'finish']);
+    expect(events.map(({ type }) => type)).toEqual(['image', 'image', 'finish']);
     expect(events[1]).toMatchObject({ index: 1, seed: 6 });
   });
 
   test('finish has the sampler that sd-server used, and a note for an unknown one', async () => {
-    const { draw } = await world({ '/sdcpp/v1/capabilities': json({ defaults_by_mode: {} }) });
-    expect((await draw({ sampler: 'Restart', scheduler: 'automatic', count: 2 })).at(-1)).toMatchObject({
+    const { generate } = await world({ '/sdcpp/v1/capabilities': json({ defaults_by_mode: {} }) });
+    expect((await generate({ sampler: 'Restart', scheduler: 'automatic', count: 2 })).at(-1)).toMatchObject({
       type: 'finish',
       sampler: 'Heun',
       notes: ['There is no sampler "Restart"; Heun was taken.'],
@@ -91,7 +91,7 @@ describe('RemoteDrawing.draw', () => {
     const passed: string[] = [];
     const fields = { cnet_image: 'abc', eta: 1 };
     const sent = { fields, passed: (names: readonly string[]) => passed.push(...names) };
-    for await (const _ of engine.draw(imageRequest({}), never, { sent }));
+    for await (const _ of engine.generate(imageRequest({}), never, { sent }));
     const body = one.asked('/sdapi/v1/txt2img')[0]?.body;
     expect(body).toMatchObject({ cnet_image: 'abc', prompt: expect.any(String) });
     expect(body).not.toHaveProperty('eta');
@@ -101,11 +101,11 @@ describe('RemoteDrawing.draw', () => {
   test('a preview of any format becomes a PNG, and one that cannot be read is left out', async () => {
     const converted = () => new Promise((resolve) => setImmediate(resolve));
     const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47);
-    const server: DrawingServer = {
+    const server: ImageServer = {
       facts: async () => facts,
-      upscale: async ({ picture: same }) => same,
+      upscale: async ({ image: same }) => same,
       stop: async () => undefined,
-      draw: async ({ seed }, _, progress) => {
+      generate: async ({ seed }, _, progress) => {
         progress(1, 4, Buffer.from('broken'));
         await converted();
         progress(2, 4, Buffer.from('png of a JPEG'));
@@ -121,13 +121,13 @@ describe('RemoteDrawing.draw', () => {
     const one = await upstream({});
     const { pool } = poolOf([one.address(',for=images')], {}, async () => ({
       ...identity,
-      drawing: { server, facts },
+      imageServer: { server, facts },
     }));
-    const engine = new RemoteDrawing(pool, { asPng });
+    const engine = new ImageServerEngine(pool, { asPng });
     engine.start();
     await engine.settled();
     const seen: unknown[] = [];
-    for await (const event of engine.draw(imageRequest({}), never)) {
+    for await (const event of engine.generate(imageRequest({}), never)) {
       if (event.type === 'progress')
         seen.push([event.step, event.preview && Buffer.from(event.preview).toString('latin1')]);
     }
@@ -141,8 +141,8 @@ describe('RemoteDrawing.draw', () => {
   });
 
   test('an unreadable picture is a 502', async () => {
-    const { draw, one } = await world({ '/sdapi/v1/txt2img': picture('text') });
-    await expect(draw()).rejects.toMatchObject({
+    const { generate, one } = await world({ '/sdapi/v1/txt2img': image('text') });
+    await expect(generate()).rejects.toMatchObject({
       code: 'remote-answer',
       status: 502,
       message: `The remote backend at ${one.host} sent an answer that cannot be used: the picture cannot be read: it is no picture.`,
@@ -165,26 +165,26 @@ describe('RemoteDrawing.draw', () => {
       response.on('drain', more);
       more();
     };
-    const { draw } = await world({ '/sdapi/v1/txt2img': flood });
-    await expect(draw()).rejects.toThrow('it is larger than 128 MB');
+    const { generate } = await world({ '/sdapi/v1/txt2img': flood });
+    await expect(generate()).rejects.toThrow('it is larger than 128 MB');
     await expect.poll(() => sent.closed).toBe(true);
     expect(sent.megabytes).toBeLessThan(256);
   });
 
   test('does not follow a redirect', async () => {
-    const other = await upstream({ '/sdapi/v1/txt2img': picture('png') });
+    const other = await upstream({ '/sdapi/v1/txt2img': image('png') });
     const away: Handler = (_, response) => {
       response.writeHead(307, { location: `${other.base}/sdapi/v1/txt2img` }).end();
     };
-    const { draw } = await world({ '/sdapi/v1/txt2img': away });
-    await expect(draw()).rejects.toThrow('redirects are not followed');
+    const { generate } = await world({ '/sdapi/v1/txt2img': away });
+    await expect(generate()).rejects.toThrow('redirects are not followed');
     expect(other.received).toEqual([]);
   });
 
   test('an abort interrupts the backend and rejects with its reason', async () => {
     const stop = new AbortController();
-    const { draw, one } = await world({ '/sdapi/v1/txt2img': () => stop.abort(new AppError('stopped', {})) });
-    await expect(draw({}, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
+    const { generate, one } = await world({ '/sdapi/v1/txt2img': () => stop.abort(new AppError('stopped', {})) });
+    await expect(generate({}, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
     await expect.poll(() => one.asked('/sdapi/v1/interrupt').length).toBe(1);
   });
 
@@ -194,7 +194,7 @@ describe('RemoteDrawing.draw', () => {
       '/sdapi/v1/txt2img': () => undefined,
       '/sdapi/v1/progress?skip_current_image=true': progress,
     });
-    for await (const event of engine.draw(imageRequest(), never)) {
+    for await (const event of engine.generate(imageRequest(), never)) {
       expect(event.type).toBe('progress');
       break;
     }
@@ -204,6 +204,6 @@ describe('RemoteDrawing.draw', () => {
 
 test('RemoteDrawing.upscale: has the requested size for any response', async () => {
   const { engine } = await world({ '/sdapi/v1/extra-single-image': json({ image: base64('png') }) });
-  const larger = await engine.upscale({ picture: Uint8Array.of(1), upscaler: 'x', width: 20, height: 10 }, never);
+  const larger = await engine.upscale({ image: Uint8Array.of(1), upscaler: 'x', width: 20, height: 10 }, never);
   expect(Buffer.from(larger).toString()).toBe('png 20x10');
 });

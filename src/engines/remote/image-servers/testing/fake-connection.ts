@@ -1,4 +1,4 @@
-import type { DrawingConnection } from '../../drawing-server.ts';
+import type { ImageServerConnection } from '../server.ts';
 
 export interface Asked {
   readonly path: string;
@@ -13,7 +13,7 @@ export function fakeConnection(answers: Readonly<Record<string, (asked: Asked) =
     asked.push(own);
     return answers[path.split('?')[0] as string]?.(own);
   };
-  const connection: { -readonly [Key in keyof DrawingConnection]: DrawingConnection[Key] } = {
+  const connection: { -readonly [Key in keyof ImageServerConnection]: ImageServerConnection[Key] } = {
     json: (_method, path, body) => answer(path, body),
     bytes: async (path, { body }) => (await answer(path, body)) as Buffer,
     upload: (path, form) => answer(path, [...form.keys()]),

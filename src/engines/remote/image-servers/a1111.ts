@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
 import { tryParseJson } from '../../../core/json.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
   base64,
-  type DrawingConnection,
-  type DrawingServer,
-  drawingFacts,
-  drawingFailed,
+  defaultImageFacts,
   found,
+  type GeneratedImage,
+  type ImageServer,
+  type ImageServerConnection,
+  imageServerFailed,
+  maxImageBytes,
   type Progress,
-  pictureBytes,
-  type RemotePicture,
   type SamplerNames,
   shortRequestMs,
   type Wait,
-} from '../drawing-server.ts';
-import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
+} from './server.ts';
 
-/** Often enough to report each step of a picture that takes seconds. */
+/** Often enough to report each step of an image that takes seconds. */
 const pollMs = 500;
 
 /** What the adapter needs to know of the backend. */
@@ -35,17 +35,17 @@ interface Product {
 const newTaskId = (): string => `parley-${randomBytes(8).toString('hex')}`;
 
 /** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
-export function a1111Server(connection: DrawingConnection, wait: Wait, newTask = newTaskId): DrawingServer {
+export function a1111Server(connection: ImageServerConnection, wait: Wait, newTask = newTaskId): ImageServer {
   let product: Product = { isSdServer: false, samplers: [], schedulers: [], loras: [] };
   const post = async (path: string, body: object, signal: AbortSignal) =>
-    objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: pictureBytes }));
+    objectAt(await connection.json('POST', `/sdapi/v1/${path}`, body, { signal, bytes: maxImageBytes }));
   return {
     facts: async () => {
       const read = await readFacts(connection);
       product = read.product;
       return read.facts;
     },
-    draw: async (request, signal, progress, passed = () => ({})) => {
+    generate: async (request, signal, progress, passed = () => ({})) => {
       const done = new AbortController();
       // By its name another Parley knows whose preview it shows; others ignore it, or have it as the id of the task.
       const task = request.previewEvery > 0 ? newTask() : undefined;
@@ -56,20 +56,20 @@ export function a1111Server(connection: DrawingConnection, wait: Wait, newTask =
         const known = product.isSdServer ? knownNames(request, product) : undefined;
         const named = task !== undefined && !product.isSdServer && { force_task_id: task };
         const body = { ...bodyOf({ ...request, ...known?.used }, product), ...named };
-        return { ...pictureIn(await post(path, { ...passed(body), ...body }, signal), request), ...known };
+        return { ...imageIn(await post(path, { ...passed(body), ...body }, signal), request), ...known };
       } finally {
         done.abort();
         await watching;
       }
     },
-    upscale: async ({ picture, upscaler, width, height }, signal) => {
+    upscale: async ({ image, upscaler, width, height }, signal) => {
       // The caller resizes it.
-      if (product.isSdServer) return picture;
+      if (product.isSdServer) return image;
       const size = { resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height, upscaling_crop: false };
-      const body = { upscaler_1: upscaler, ...size, image: base64(picture) };
-      const image = textAt((await post('extra-single-image', body, signal)).image);
-      if (!image) throw drawingFailed('gave no picture');
-      return Buffer.from(image, 'base64');
+      const body = { upscaler_1: upscaler, ...size, image: base64(image) };
+      const upscaled = textAt((await post('extra-single-image', body, signal)).image);
+      if (!upscaled) throw imageServerFailed('gave no picture');
+      return Buffer.from(upscaled, 'base64');
     },
     stop: async () => {
       if (product.isSdServer) return;
@@ -134,17 +134,17 @@ function promptOf({ prompt, loras = [] }: ImageRequest, product: Product): objec
   return { prompt: `${prompt}${tags.join('')}` };
 }
 
-function pictureIn({ images, info }: Readonly<Record<string, unknown>>, { seed }: ImageRequest): RemotePicture {
+function imageIn({ images, info }: Readonly<Record<string, unknown>>, { seed }: ImageRequest): GeneratedImage {
   const image = listAt(images).map(textAt).find(Boolean);
-  if (!image) throw drawingFailed('gave no picture');
+  if (!image) throw imageServerFailed('gave no picture');
   const seeds = listAt(objectAt(tryParseJson(textAt(info) ?? '')).all_seeds);
   const used = seeds.find((each): each is number => Number.isInteger(each)) ?? seed;
   return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: used };
 }
 
-/** Polls progress until the picture is complete. Failed polls are ignored. */
+/** Polls progress until the image is complete. Failed polls are ignored. */
 async function watch(
-  connection: DrawingConnection,
+  connection: ImageServerConnection,
   wait: Wait,
   { done, progress, task }: { done: AbortSignal; progress: Progress; task: string | undefined },
 ): Promise<void> {
@@ -167,7 +167,7 @@ async function watch(
   }
 }
 
-async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageFacts; product: Product }> {
+async function readFacts(connection: ImageServerConnection): Promise<{ facts: ImageFacts; product: Product }> {
   const list = async (name: string) => listAt(await found(connection, `/sdapi/v1/${name}`)).map(objectAt);
   const [capabilities, options, models, samplers, schedulers, upscalers, listedLoras] = await Promise.all([
     found(connection, '/sdcpp/v1/capabilities'),
@@ -193,7 +193,7 @@ async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageF
     title,
     path: textAt(model?.filename) || name,
     ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
-    ...(isSdServer ? sdServerDefaults(valueAt(capabilities, 'defaults_by_mode', 'img_gen')) : drawingFacts),
+    ...(isSdServer ? sdServerDefaults(valueAt(capabilities, 'defaults_by_mode', 'img_gen')) : defaultImageFacts),
     previews: !isSdServer,
     samplers: names(samplers, 'Euler a'),
     schedulers: names(schedulers, 'automatic'),
@@ -207,8 +207,8 @@ async function readFacts(connection: DrawingConnection): Promise<{ facts: ImageF
 }
 
 /** The flags with which sd-server was started, or its own defaults. */
-function sdServerDefaults(mode: unknown): typeof drawingFacts {
-  const { nativeSize, defaults } = drawingFacts;
+function sdServerDefaults(mode: unknown): typeof defaultImageFacts {
+  const { nativeSize, defaults } = defaultImageFacts;
   const positive = (value: unknown, ifNone: number): number => Math.max(0, numberAt(value) ?? 0) || ifNone;
   const size = Math.max(positive(valueAt(mode, 'width'), 0), positive(valueAt(mode, 'height'), 0)) || defaults.size;
   return {

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { AppError } from '../../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 
 /** Rows of pixels from the top left, 8 bits per channel. */
 export interface Pixels {
@@ -10,7 +10,7 @@ export interface Pixels {
 }
 
 /** With its field, for error messages. */
-interface SentPicture {
+interface SentImage {
   readonly bytes: Uint8Array;
   readonly field: string;
 }
@@ -22,17 +22,17 @@ const maxPixels = 64_000_000;
 const formats = ['png', 'jpeg', 'webp', 'gif', 'tiff', 'heif'];
 const expected = 'a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read';
 
-// Pictures are not read twice.
+// Images are not read twice.
 sharp.cache(false);
 
 /** Upright sRGB with three channels, or four with alpha; the first frame of an animation. */
-export async function readPicture({ bytes, field }: SentPicture): Promise<Pixels> {
+export async function readImage({ bytes, field }: SentImage): Promise<Pixels> {
   const opened = await opening(bytes, field);
   return raw(opened.autoOrient().toColourspace('srgb'), field);
 }
 
 /** A mask: one channel of luminance; transparent pixels are black. */
-export async function readMask({ bytes, field }: SentPicture): Promise<Pixels> {
+export async function readMask({ bytes, field }: SentImage): Promise<Pixels> {
   const opened = await opening(bytes, field);
   const flat = opened.autoOrient().flatten({ background: '#000' }).toColourspace('b-w');
   return raw(flat.extractChannel(0), field);
@@ -52,7 +52,7 @@ export async function resized(
   return plain(opened(pixels).resize({ width, height, fit: 'fill', kernel }));
 }
 
-/** Fits the picture into this size with its aspect ratio, and repeats its edges around it. */
+/** Fits the image into this size with its aspect ratio, and repeats its edges around it. */
 export async function extended(pixels: Pixels, { width, height }: Size): Promise<Pixels> {
   const scale = Math.min(width / pixels.width, height / pixels.height);
   const inside = await resized(pixels, {
@@ -90,10 +90,10 @@ export function withAlpha(colours: Pixels, { data, width, height }: Pixels): Pro
 
 async function opening(bytes: Uint8Array, field: string): Promise<Sharp> {
   try {
-    const picture = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' });
-    const { format, width, height } = await picture.metadata();
+    const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' });
+    const { format, width, height } = await image.metadata();
     if (format !== undefined && formats.includes(format) && width > 0 && height > 0) {
-      if (width * height <= maxPixels) return picture;
+      if (width * height <= maxPixels) return image;
       throw tooLarge(field);
     }
   } catch (error) {
@@ -107,9 +107,9 @@ function tooLarge(field: string): AppError {
   return new AppError('invalid-field', { field, expected: `a picture of at most ${maxPixels / 1e6} million pixels` });
 }
 
-async function raw(picture: Sharp, field: string): Promise<Pixels> {
+async function raw(image: Sharp, field: string): Promise<Pixels> {
   try {
-    return await plain(picture);
+    return await plain(image);
   } catch {
     throw new AppError('invalid-field', { field, expected });
   }
@@ -117,12 +117,12 @@ async function raw(picture: Sharp, field: string): Promise<Pixels> {
 
 function opened({ data, width, height, channels }: Pixels): Sharp {
   const raw = { width, height, channels: channels as 1 | 2 | 3 | 4 };
-  const picture = sharp(data, { raw, limitInputPixels: false });
-  return channels === 1 ? picture.toColourspace('b-w') : picture;
+  const image = sharp(data, { raw, limitInputPixels: false });
+  return channels === 1 ? image.toColourspace('b-w') : image;
 }
 
-async function plain(picture: Sharp): Promise<Pixels> {
-  const { data, info } = await picture.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
+async function plain(image: Sharp): Promise<Pixels> {
+  const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
 

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
 import { AppError, plainError } from '../../core/errors.ts';
-import type { PictureEdit } from '../../core/pictures.ts';
+import type { ImageEdit } from '../../core/image-editing.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { type Edited, type EditTask, PictureHost } from './host.ts';
+import { type Edited, type EditTask, ImageEditorHost } from './host.ts';
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-const edit: PictureEdit = { type: 'encode', format: 'jpeg', quality: 80 };
-const picture = { bytes: Uint8Array.of(1, 2), field: 'image' };
+const edit: ImageEdit = { type: 'encode', format: 'jpeg', quality: 80 };
+const image = { bytes: Uint8Array.of(1, 2), field: 'image' };
 
 function world() {
   const fakes = fakeWorkers<ToTaskWorker<object, EditTask>, FromTaskWorker<object, Edited>>();
-  const host = new PictureHost({ entry: 'main.js', spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const host = new ImageEditorHost({ entry: 'main.js', spawn: fakes.spawn, startTimer: fakes.startTimer });
   const begun = () => fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message] : []));
   const load = () => fakes.worker().say({ type: 'loaded', facts: {} });
   const answer = (bytes?: Uint8Array) => {
     const id = begun().at(-1)?.id ?? -1;
-    if (bytes) fakes.worker().say({ type: 'told', id, told: { bytes } });
+    if (bytes) fakes.worker().say({ type: 'event', id, event: { bytes } });
     fakes.worker().say({ type: 'ended', id });
   };
   return { fakes, host, begun, load, answer };
@@ -29,17 +29,17 @@ test('PictureHost: starts no process before the first picture', () => {
 
 test('PictureHost: sends the pictures as attachments and resolves with the encoded result', async () => {
   const { host, fakes, begun, load, answer } = world();
-  const result = host.edit(edit, [picture]);
+  const result = host.edit(edit, [image]);
   load();
-  expect(begun()).toMatchObject([{ task: { edit, pictures: [{ field: 'image' }] } }]);
-  expect(fakes.worker().attached.at(-1)).toEqual([picture.bytes]);
+  expect(begun()).toMatchObject([{ task: { edit, images: [{ field: 'image' }] } }]);
+  expect(fakes.worker().attached.at(-1)).toEqual([image.bytes]);
   answer(Uint8Array.of(9));
   expect(await result).toEqual(Uint8Array.of(9));
 });
 
 test('PictureHost: resolves with undefined if the edit has no result', async () => {
   const { host, load, answer } = world();
-  const result = host.edit(edit, [picture]);
+  const result = host.edit(edit, [image]);
   load();
   answer();
   expect(await result).toBeUndefined();
@@ -47,7 +47,7 @@ test('PictureHost: resolves with undefined if the edit has no result', async () 
 
 test('PictureHost: rejects with the error of the worker', async () => {
   const { host, fakes, begun, load } = world();
-  const result = host.edit(edit, [picture]);
+  const result = host.edit(edit, [image]);
   load();
   const error = plainError(new AppError('invalid-field', { field: 'image', expected: 'a picture' }));
   fakes.worker().say({ type: 'failed', id: begun()[0]?.id ?? -1, error });
@@ -57,7 +57,7 @@ test('PictureHost: rejects with the error of the worker', async () => {
 test('PictureHost: an aborted request rejects with its reason', async () => {
   const { host, fakes, load, answer } = world();
   const stop = new AbortController();
-  const result = host.edit(edit, [picture], stop.signal);
+  const result = host.edit(edit, [image], stop.signal);
   result.catch(() => undefined);
   load();
   stop.abort(new AppError('stopped', {}));
@@ -68,14 +68,14 @@ test('PictureHost: an aborted request rejects with its reason', async () => {
 
 test('PictureHost: ends the process after five minutes without work, and starts another for the next picture', async () => {
   const { host, fakes, load, answer } = world();
-  const first = host.edit(edit, [picture]);
+  const first = host.edit(edit, [image]);
   load();
   answer(Uint8Array.of(1));
   await first;
   fakes.advance(5 * 60_000);
   await settle();
   expect(fakes.workers[0]?.stoppedWithin).toBeDefined();
-  const second = host.edit(edit, [picture]);
+  const second = host.edit(edit, [image]);
   expect(fakes.workers.length).toBe(2);
   load();
   answer(Uint8Array.of(2));
@@ -84,11 +84,11 @@ test('PictureHost: ends the process after five minutes without work, and starts 
 
 test('PictureHost: a crash rejects the running edit, and the next one uses a new process', async () => {
   const { host, fakes, load, answer } = world();
-  const lost = host.edit(edit, [picture]);
+  const lost = host.edit(edit, [image]);
   load();
   fakes.worker().exit();
   await expect(lost).rejects.toMatchObject({ code: 'engine-lost' });
-  const next = host.edit({ type: 'colours' }, [picture]);
+  const next = host.edit({ type: 'colours' }, [image]);
   fakes.advance(10_000);
   load();
   answer(Uint8Array.of(3));

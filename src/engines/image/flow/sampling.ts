@@ -5,7 +5,7 @@ export type FlowNetwork = (rows: {
   readonly conditions: readonly Float32Array[];
 }) => Promise<Float32Array>;
 
-export interface Drawing {
+export interface FlowSampling {
   readonly network: FlowNetwork;
   /** Embeddings of the prompt and of the negative prompt. */
   readonly conditions: readonly [Float32Array, Float32Array];
@@ -14,24 +14,24 @@ export interface Drawing {
   readonly sampler: SamplerName;
   readonly times: readonly number[];
   readonly noise: SeededNoise;
-  /** Number of values of the picture, which are from -1 to 1. */
+  /** Number of values of the image, which are from -1 to 1. */
   readonly size: number;
   readonly initial?: Float32Array | undefined;
-  /** Per value of the picture: 1 is generated, 0 is kept from the initial picture. */
+  /** Per value of the image: 1 is generated, 0 is kept from the initial image. */
   readonly mask?: Float32Array | undefined;
   /** Called after each step, with the predicted result. */
   readonly stepped: (done: number, predicted: () => Float32Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** Integrates the velocities of the network from noise, or from a mix of noise and the initial picture, to a picture. */
-export async function drawPicture(drawing: Drawing): Promise<Float32Array> {
-  const { times, noise, size, sampler, initial, mask, stepped, signal } = drawing;
+/** Integrates the velocities of the network from noise, or from a mix of noise and the initial image, to an image. */
+export async function sampleImage(sampling: FlowSampling): Promise<Float32Array> {
+  const { times, noise, size, sampler, initial, mask, stepped, signal } = sampling;
   const [begin = 1] = times;
   const start = noise.take(size);
   const mixedAt = (time: number): Float32Array =>
     initial ? start.map((value, index) => (initial[index] as number) * time + value * (1 - time)) : start;
-  const velocityAt = guided(drawing);
+  const velocityAt = guided(sampling);
   let x = mixedAt(begin);
   for (const [index, from] of times.slice(0, -1).entries()) {
     signal.throwIfAborted();
@@ -46,7 +46,7 @@ export async function drawPicture(drawing: Drawing): Promise<Float32Array> {
 }
 
 /** Runs both conditions in one batch, or only the first if guidance is off. */
-function guided({ network, conditions, guidance }: Drawing): Velocity {
+function guided({ network, conditions, guidance }: FlowSampling): Velocity {
   if (guidance === 1) return (x, time) => network({ x, time, conditions: [conditions[0]] });
   return async (x, time) => {
     const twice = new Float32Array(2 * x.length);
@@ -78,7 +78,7 @@ interface Step {
   readonly velocity: Float32Array;
 }
 
-/** `noise` is new and of the size of the picture. */
+/** `noise` is new and of the size of the image. */
 type Sampler = (step: Step, tools: { velocityAt: Velocity; noise: () => Float32Array }) => Promise<Float32Array>;
 
 export const samplers = ['Euler', 'Euler a', 'Heun', 'Midpoint'] as const;
@@ -117,20 +117,20 @@ export function moved(x: Float32Array, velocity: Float32Array, distance: number)
   return x.map((value, index) => value + (velocity[index] as number) * distance);
 }
 
-/** Distributions of the steps between noise (0) and picture (1). */
+/** Distributions of the steps between noise (0) and image (1). */
 export const schedulers = ['Simple', 'Shifted'] as const;
 type Scheduler = (typeof schedulers)[number];
 
-/** Shift of the timesteps towards the noise, where the content of the picture is decided. */
+/** Shift of the timesteps towards the noise, where the content of the image is decided. */
 const shift = 2;
 
-/** Times of the steps, and the end. With an initial picture, the strength is the amount of noise at the start. */
+/** Times of the steps, and the end. With an initial image, the strength is the amount of noise at the start. */
 export function timesOf(scheduler: Scheduler, steps: number, strength = 1): readonly number[] {
   if (steps === 0) return [1];
   return Array.from({ length: steps + 1 }, (_, index) => 1 - strength * noiseLeft[scheduler](1 - index / steps));
 }
 
-/** Number of steps for a start from a picture. */
+/** Number of steps for a start from an image. */
 export function stepsFor(steps: number, strength: number): number {
   return strength <= 0 ? 0 : Math.max(1, Math.round(steps * Math.min(1, strength)));
 }

@@ -1,4 +1,4 @@
-import type { EditedPicture, PictureEdit, PictureEditor } from '../../core/pictures.ts';
+import type { EditedImage, ImageEdit, ImageEditor } from '../../core/image-editing.ts';
 import { TaskEngine, type TaskEngineDeps } from '../host/task-engine.ts';
 
 type Engine = TaskEngine<object, object, EditTask, Edited>;
@@ -6,8 +6,8 @@ type Engine = TaskEngine<object, object, EditTask, Edited>;
 /** An idle worker is stopped after this time. */
 const idleMs = 5 * 60_000;
 
-/** Edits pictures in a worker process that starts on demand. */
-export class PictureHost implements PictureEditor {
+/** Edits images in a worker process that starts on demand. */
+export class ImageEditorHost implements ImageEditor {
   #engine: Engine | undefined;
   #running = 0;
   #idle: { cancel(): void } | undefined;
@@ -15,8 +15,8 @@ export class PictureHost implements PictureEditor {
   constructor(private readonly deps: Pick<TaskEngineDeps<object, object>, 'entry' | 'spawn' | 'startTimer'>) {}
 
   async edit(
-    edit: PictureEdit,
-    pictures: readonly EditedPicture[],
+    edit: ImageEdit,
+    images: readonly EditedImage[],
     signal: AbortSignal = new AbortController().signal,
   ): Promise<Uint8Array | undefined> {
     signal.throwIfAborted();
@@ -24,7 +24,7 @@ export class PictureHost implements PictureEditor {
     this.#running += 1;
     try {
       let result: Uint8Array | undefined;
-      for await (const { bytes } of this.#started().run({ edit, pictures }, signal)) result = bytes;
+      for await (const { bytes } of this.#started().run({ edit, images }, signal)) result = bytes;
       return result;
     } finally {
       this.#running -= 1;
@@ -48,9 +48,9 @@ export class PictureHost implements PictureEditor {
 }
 
 export interface EditTask {
-  readonly edit: PictureEdit;
-  readonly pictures: readonly EditedPicture[];
+  readonly edit: ImageEdit;
+  readonly images: readonly EditedImage[];
 }
 
-/** The encoded picture. */
-export type Edited = Pick<EditedPicture, 'bytes'>;
+/** The encoded image. */
+export type Edited = Pick<EditedImage, 'bytes'>;

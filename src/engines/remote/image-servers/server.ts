@@ -1,10 +1,10 @@
-import { AppError } from '../../core/errors.ts';
-import type { GraphEvent, GraphRequest, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
-import type { BackendConnection } from './connection.ts';
-import { RemoteFailure } from './failure.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { GraphEvent, GraphRequest, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import type { BackendConnection } from '../connection.ts';
+import { RemoteFailure } from '../failure.ts';
 
-/** A picture from the backend, with its seed. */
-export interface RemotePicture {
+/** An image from the backend, with its seed. */
+export interface GeneratedImage {
   readonly bytes: Uint8Array;
   readonly seed: number;
   /** If they may differ from those of the request. */
@@ -21,13 +21,13 @@ type PassedTo = (body: object) => object;
 export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;
 
 /** Adapter for the image API of one product. */
-export interface DrawingServer {
+export interface ImageServer {
   /** Models, samplers and defaults; read once. */
   facts(): Promise<ImageFacts>;
-  /** Generates one picture, whatever the count of the request. */
-  draw(request: ImageRequest, signal: AbortSignal, progress: Progress, passed?: PassedTo): Promise<RemotePicture>;
+  /** Generates one image, whatever the count of the request. */
+  generate(request: ImageRequest, signal: AbortSignal, progress: Progress, passed?: PassedTo): Promise<GeneratedImage>;
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
-  /** Interrupts the running picture. */
+  /** Interrupts the running image. */
   stop(): Promise<void>;
   /** Of a server that runs whole graphs. */
   readonly graphs?: GraphServer;
@@ -40,22 +40,22 @@ export interface GraphServer {
   nodes(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
+export type ImageServerConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** Time-out of short requests, which are slow while the server computes. */
 export const shortRequestMs = 15_000;
-/** Maximum response with a picture; twice a PNG of 16 megapixels as base64. */
-export const pictureBytes = 128 * 2 ** 20;
-export const drawingFacts = { nativeSize: 512, defaults: { steps: 20, guidance: 7, size: 512 } };
+/** Maximum response with an image; twice a PNG of 16 megapixels as base64. */
+export const maxImageBytes = 128 * 2 ** 20;
+export const defaultImageFacts = { nativeSize: 512, defaults: { steps: 20, guidance: 7, size: 512 } };
 
 /** Of a backend that has not answered. Whether it runs graphs depends on the product, if that is known. */
-export function unknownDrawingFacts(name: string, product: string | undefined): ImageFacts {
+export function unprobedImageFacts(name: string, product: string | undefined): ImageFacts {
   return {
     name,
     title: name,
     path: name,
-    ...drawingFacts,
+    ...defaultImageFacts,
     samplers: ['Euler a'],
     schedulers: ['automatic'],
     upscalers: [],
@@ -66,15 +66,15 @@ export function unknownDrawingFacts(name: string, product: string | undefined): 
 
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-export function drawingFailed(reason: string): AppError {
+export function imageServerFailed(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'image', reason: `the server of --sdremote ${reason}` });
 }
 
-/** Converts any picture to a PNG without metadata, resized if a size is given. Rejects an invalid or too large one. */
+/** Converts any image to a PNG without metadata, resized if a size is given. Rejects an invalid or too large one. */
 export type AsPng = (bytes: Uint8Array, size?: Size) => Promise<Size & { readonly png: Uint8Array }>;
 export type Size = Pick<ImageRequest, 'width' | 'height'>;
 
-/** Reads a picture of a backend. An unreadable one is the backend's error: 502. */
+/** Reads an image of a backend. An unreadable one is the backend's error: 502. */
 export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, size?: Size) {
   try {
     return await asPng(bytes, size);

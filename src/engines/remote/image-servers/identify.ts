@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import type { DrawingRemote } from '../../../config/remote.ts';
+import type { SdRemote } from '../../../config/remote.ts';
 import { tryParseJson } from '../../../core/json.ts';
 import type { BackendConnection } from '../connection.ts';
-import { found } from '../drawing-server.ts';
 import { RemoteFailure } from '../failure.ts';
 import { listAt, objectAt } from '../json.ts';
 import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import type { Listen } from './comfyui.ts';
 import { comfyServer } from './comfyui.ts';
+import { found } from './server.ts';
 
 /** Detects the product, unless it is configured, and lists its models and samplers. */
-export async function identifyDrawing(
+export async function identifyImageServer(
   connection: BackendConnection,
-  configured: DrawingRemote['kind'],
+  configured: SdRemote['kind'],
 ): Promise<Identity> {
   const kind = configured ?? (await kindOf(connection));
   const wait = (milliseconds: number, signal: AbortSignal) => pause(milliseconds, undefined, { signal });
@@ -24,7 +24,7 @@ export async function identifyDrawing(
   const model = { id: facts.name, name: shownName(facts.name), contextSize: undefined, embeds: false };
   const title = kind === 'a1111' ? await productOf(connection) : undefined;
   const inputs = { image: true, audio: false };
-  return { kind, ...(title && { title }), models: [model], inputs, drawing: { server, facts } };
+  return { kind, ...(title && { title }), models: [model], inputs, imageServer: { server, facts } };
 }
 
 /** Others than A1111 with its API, as far as they can be told from it. */
@@ -33,14 +33,14 @@ async function productOf(connection: BackendConnection): Promise<string | undefi
   return objectAt(listAt(data)[0]).id === 'sd-cpp-local' ? 'sd-server' : undefined;
 }
 
-async function kindOf(connection: BackendConnection): Promise<NonNullable<DrawingRemote['kind']>> {
+async function kindOf(connection: BackendConnection): Promise<NonNullable<SdRemote['kind']>> {
   if (Array.isArray(await found(connection, '/sdapi/v1/samplers'))) return 'a1111';
   if ('KSampler' in objectAt(await found(connection, '/object_info/KSampler'))) return 'comfyui';
   const { host } = connection.target;
   throw new RemoteFailure('failed', host, 'it is no image server that is known here: no /sdapi/v1 and no /object_info');
 }
 
-/** Progress messages are short; previews, and pictures that nodes send, are larger. */
+/** Progress messages are short; previews, and images that nodes send, are larger. */
 const socketLimits = { maxPayload: 64 * 2 ** 20, handshakeTimeout: 10_000, perMessageDeflate: false };
 
 /** Without the WebSocket only progress is missing. */

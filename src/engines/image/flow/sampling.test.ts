@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Drawing,
-  drawPicture,
   type FlowNetwork,
+  type FlowSampling,
   moved,
   type SamplerName,
   SeededNoise,
+  sampleImage,
   samplers,
   schedulers,
   stepBy,
   stepsFor,
   timesOf,
   type Velocity,
-} from './draw.ts';
+} from './sampling.ts';
 
 const size = 6;
 const never = new AbortController().signal;
@@ -28,7 +28,7 @@ const knowing: FlowNetwork = async ({ x, time, conditions }) =>
     return (target - value) / Math.max(1 - time, 1e-3);
   });
 
-function drawing(changes: Partial<Drawing> = {}): Drawing {
+function sampling(changes: Partial<FlowSampling> = {}): FlowSampling {
   return {
     network: knowing,
     conditions: [Float32Array.of(0.5), Float32Array.of(0)],
@@ -43,13 +43,13 @@ function drawing(changes: Partial<Drawing> = {}): Drawing {
   };
 }
 
-const rounded = (picture: Float32Array | undefined) => [...(picture ?? [])].map((value) => Number(value.toFixed(3)));
+const rounded = (image: Float32Array | undefined) => [...(image ?? [])].map((value) => Number(value.toFixed(3)));
 const all = (value: number) => Array<number>(size).fill(value);
 
 describe('drawPicture', () => {
   test.each(samplers)('%s ends at the target of the network', async (sampler) => {
-    const picture = await drawPicture(drawing({ sampler }));
-    expect(rounded(picture)).toEqual(all(0.5));
+    const image = await sampleImage(sampling({ sampler }));
+    expect(rounded(image)).toEqual(all(0.5));
   });
 
   test('runs the network once per time', async () => {
@@ -58,7 +58,7 @@ describe('drawPicture', () => {
       asked.push(rows.time);
       return knowing(rows);
     };
-    await drawPicture(drawing({ network }));
+    await sampleImage(sampling({ network }));
     expect(asked).toEqual([0, 0.25, 0.5, 0.75]);
   });
 
@@ -67,7 +67,7 @@ describe('drawPicture', () => {
     const network: FlowNetwork = async ({ x, time }) => x.map((value) => Math.sin(3 * value) - time);
     for (const sampler of samplers) {
       const [first, again, other] = await Promise.all(
-        [5, 5, 6].map((seed) => drawPicture(drawing({ network, sampler, noise: new SeededNoise(seed) }))),
+        [5, 5, 6].map((seed) => sampleImage(sampling({ network, sampler, noise: new SeededNoise(seed) }))),
       );
       expect(again).toEqual(first);
       expect(other).not.toEqual(first);
@@ -76,8 +76,8 @@ describe('drawPicture', () => {
 
   test('reports each step with the predicted result', async () => {
     const told: [number, number[]][] = [];
-    await drawPicture(
-      drawing({
+    await sampleImage(
+      sampling({
         stepped: async (done, outlook) => {
           told.push([done, rounded(outlook())]);
         },
@@ -96,15 +96,15 @@ describe('drawPicture', () => {
       await new Promise((resolve) => setImmediate(resolve));
       log.push('told');
     };
-    await drawPicture(drawing({ network, stepped, times: [0, 0.5, 1] }));
+    await sampleImage(sampling({ network, stepped, times: [0, 0.5, 1] }));
     expect(log).toEqual(['step', 'told', 'step', 'told']);
   });
 
   test('stops between two steps on abort', async () => {
     const stop = new AbortController();
     const done: number[] = [];
-    const work = drawPicture(
-      drawing({
+    const work = sampleImage(
+      sampling({
         signal: stop.signal,
         stepped: async (step) => {
           done.push(step);
@@ -121,9 +121,9 @@ describe('drawPicture: guidance', () => {
   const guiding = { conditions: [Float32Array.of(0.5), Float32Array.of(0.1)], guidance: 3 } as const;
 
   test('extrapolates from the negative beyond the positive condition', async () => {
-    const picture = await drawPicture(drawing(guiding));
+    const image = await sampleImage(sampling(guiding));
     // 0.1 + 3 · (0.5 − 0.1)
-    expect(rounded(picture)).toEqual(all(1.3));
+    expect(rounded(image)).toEqual(all(1.3));
   });
 
   test('runs both conditions in one batch, and only the positive one with guidance 1', async () => {
@@ -132,14 +132,14 @@ describe('drawPicture: guidance', () => {
       rows.push(given.conditions.map(([first = 0]) => Number(first.toFixed(1))));
       return knowing(given);
     };
-    await drawPicture(drawing({ network, ...guiding, times: [0, 1] }));
-    await drawPicture(drawing({ network, ...guiding, guidance: 1, times: [0, 1] }));
+    await sampleImage(sampling({ network, ...guiding, times: [0, 1] }));
+    await sampleImage(sampling({ network, ...guiding, guidance: 1, times: [0, 1] }));
     expect(rows).toEqual([[0.5, 0.1], [0.5]]);
   });
 
   test('guidance 0 draws the negative condition', async () => {
-    const picture = await drawPicture(drawing({ ...guiding, guidance: 0 }));
-    expect(rounded(picture)).toEqual(all(0.1));
+    const image = await sampleImage(sampling({ ...guiding, guidance: 0 }));
+    expect(rounded(image)).toEqual(all(0.1));
   });
 });
 
@@ -149,7 +149,7 @@ describe('drawPicture: initial picture', () => {
   const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
 
   test('starts from the initial picture mixed with noise by strength', async () => {
-    const start = await drawPicture(drawing({ initial, network: idle, times: timesOf('Simple', 2, 0.25) }));
+    const start = await sampleImage(sampling({ initial, network: idle, times: timesOf('Simple', 2, 0.25) }));
     const noise = new SeededNoise(1).take(size);
     expect(rounded(start)).toEqual(
       rounded(initial.map((value, index) => value * 0.75 + (noise[index] as number) * 0.25)),
@@ -157,19 +157,19 @@ describe('drawPicture: initial picture', () => {
   });
 
   test('strength 0 returns it unchanged', async () => {
-    expect(await drawPicture(drawing({ initial, times: timesOf('Simple', 0, 0) }))).toEqual(initial);
+    expect(await sampleImage(sampling({ initial, times: timesOf('Simple', 0, 0) }))).toEqual(initial);
   });
 
   test('the mask keeps some values and redraws others', async () => {
     const mask = Float32Array.of(0, 0, 0, 1, 1, 1);
-    const picture = await drawPicture(drawing({ initial, mask }));
-    expect(rounded(picture)).toEqual([-1, -0.5, 0, 0.5, 0.5, 0.5]);
+    const image = await sampleImage(sampling({ initial, mask }));
+    expect(rounded(image)).toEqual([-1, -0.5, 0, 0.5, 0.5, 0.5]);
   });
 
   test('a grey mask keeps values in part', async () => {
     const mask = new Float32Array(size).fill(0.5);
-    const picture = await drawPicture(drawing({ initial, mask }));
-    expect(rounded(picture)).toEqual(rounded(initial.map((value) => value * 0.5 + 0.25)));
+    const image = await sampleImage(sampling({ initial, mask }));
+    expect(rounded(image)).toEqual(rounded(initial.map((value) => value * 0.5 + 0.25)));
   });
 
   test('kept values have the noise of the current time', async () => {
@@ -178,7 +178,7 @@ describe('drawPicture: initial picture', () => {
       if (time === 0.5) seen.push(rounded(x));
       return new Float32Array(x.length);
     };
-    await drawPicture(drawing({ network, initial, mask: new Float32Array(size), times: [0, 0.5, 1] }));
+    await sampleImage(sampling({ network, initial, mask: new Float32Array(size), times: [0, 0.5, 1] }));
     const noise = new SeededNoise(1).take(size);
     expect(seen).toEqual([rounded(initial.map((value, index) => (value + (noise[index] as number)) / 2))]);
   });
@@ -186,8 +186,8 @@ describe('drawPicture: initial picture', () => {
   test('one mask applies to all colours', async () => {
     // Three planes of two pixels.
     const mask = Float32Array.of(0, 1);
-    const picture = await drawPicture(drawing({ initial, mask }));
-    expect(rounded(picture)).toEqual([-1, 0.5, 0, 0.5, 0.5, 0.5]);
+    const image = await sampleImage(sampling({ initial, mask }));
+    expect(rounded(image)).toEqual([-1, 0.5, 0, 0.5, 0.5, 0.5]);
   });
 });
 
@@ -262,30 +262,30 @@ describe('samplers: network runs per step', () => {
 
 describe('Euler a', () => {
   /** A picture of one number, mixed with noise: the velocity is what leads from the one to the other. */
-  const picture = 0.8;
+  const image = 0.8;
   const step = (noise: number, from: number, to: number, fresh: number) =>
     stepBy['Euler a'](
       {
-        x: Float32Array.of(picture * from + noise * (1 - from)),
+        x: Float32Array.of(image * from + noise * (1 - from)),
         from,
         to,
-        velocity: Float32Array.of(picture - noise),
+        velocity: Float32Array.of(image - noise),
       },
       { velocityAt: async () => Float32Array.of(0), noise: () => Float32Array.of(fresh) },
     );
 
   test('adds noise so that signal and noise match the time', async () => {
     // What is left of the picture when noise, old and fresh, is nothing.
-    expect((await step(0, 0.2, 0.6, 0))[0]).toBeCloseTo(picture * 0.6, 5);
+    expect((await step(0, 0.2, 0.6, 0))[0]).toBeCloseTo(image * 0.6, 5);
     // Old and fresh noise together have the strength that is left at that time.
-    const old = ((await step(1, 0.2, 0.6, 0))[0] as number) - picture * 0.6;
-    const fresh = ((await step(0, 0.2, 0.6, 1))[0] as number) - picture * 0.6;
+    const old = ((await step(1, 0.2, 0.6, 0))[0] as number) - image * 0.6;
+    const fresh = ((await step(0, 0.2, 0.6, 1))[0] as number) - image * 0.6;
     expect(Math.hypot(old, fresh)).toBeCloseTo(0.4, 5);
     expect(fresh).toBeGreaterThan(0.1);
   });
 
   test('adds none in the last step', async () => {
-    expect((await step(0.3, 0.9, 1, 100))[0]).toBeCloseTo(picture, 5);
+    expect((await step(0.3, 0.9, 1, 100))[0]).toBeCloseTo(image, 5);
   });
 });
 

@@ -10,8 +10,8 @@ export type Channel = 'alpha' | 'red' | 'green' | 'blue';
 
 export type OutputFormat = 'png' | 'jpeg' | 'webp';
 
-/** One operation on encoded pictures, as JSON. All results are PNG except those of `encode`. */
-export type PictureEdit =
+/** One operation on encoded images, as JSON. All results are PNG except those of `encode`. */
+export type ImageEdit =
   /** Upright, at exactly this size, on white. */
   | { readonly type: 'fit'; readonly size: Size; readonly fit: Fit }
   /** Upright, stretched to exactly this size, with its transparency. */
@@ -24,7 +24,7 @@ export type PictureEdit =
       readonly inverted: boolean;
       readonly all: boolean;
     }
-  /** A mask from one channel. No result for the alpha channel of a picture that is opaque. */
+  /** A mask from one channel. No result for the alpha channel of an image that is opaque. */
   | {
       readonly type: 'channel-mask';
       readonly channel: Channel;
@@ -32,25 +32,25 @@ export type PictureEdit =
       readonly fit: Fit;
       readonly inverted: boolean;
     }
-  /** The first picture with the transparency of the second. */
+  /** The first image with the transparency of the second. */
   | { readonly type: 'alpha-of-second' }
   /** The colours, also of transparent pixels. */
   | { readonly type: 'colours' }
-  /** Black, and as transparent as the picture. */
+  /** Black, and as transparent as the image. */
   | { readonly type: 'transparency' }
   | { readonly type: 'encode'; readonly format: OutputFormat; readonly quality: number };
 
-export interface EditedPicture {
+export interface EditedImage {
   readonly bytes: Uint8Array;
   /** The request field, for the error message. */
   readonly field: string;
 }
 
-/** Decodes and encodes pictures outside of the server process. */
-export interface PictureEditor {
-  /** Undefined if the edit has no result. Throws `invalid-field` for an unreadable picture. */
-  edit(edit: PictureEdit, pictures: readonly EditedPicture[], signal?: AbortSignal): Promise<Uint8Array | undefined>;
+/** Decodes and encodes images outside of the server process. */
+export interface ImageEditor {
+  /** Undefined if the edit has no result. Throws `invalid-field` for an unreadable image. */
+  edit(edit: ImageEdit, images: readonly EditedImage[], signal?: AbortSignal): Promise<Uint8Array | undefined>;
 }
 
-/** The most pixels of a picture that is decoded: 8192 by 8192. */
+/** The most pixels of an image that is decoded: 8192 by 8192. */
 export const maxPixels = 2 ** 26;

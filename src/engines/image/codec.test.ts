@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import sharp, { type Color } from 'sharp';
 import { describe, expect, test } from 'vitest';
-import type { AppError } from '../../../core/errors.ts';
+import type { AppError } from '../../core/errors.ts';
 import {
   alphaOf,
   blended,
@@ -10,8 +10,8 @@ import {
   fromPlanes,
   opaque,
   type Pixels,
+  readImage,
   readMask,
-  readPicture,
   resized,
   toPlanes,
   withAlpha,
@@ -22,7 +22,7 @@ import {
 const red = { r: 255, g: 0, b: 0 };
 const plain = (width: number, height: number, background: Color = red, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background } });
-const picture = (bytes: Uint8Array, field = 'image') => readPicture({ bytes, field });
+const image = (bytes: Uint8Array, field = 'image') => readImage({ bytes, field });
 const refusal = (work: Promise<unknown>) =>
   work.then(
     () => 'taken',
@@ -32,7 +32,7 @@ const first = ({ data, channels }: Pixels) => [...data.subarray(0, channels)];
 
 describe('readPicture', () => {
   test.each(['png', 'jpeg', 'webp', 'gif', 'tiff', 'avif'] as const)('is read as %s', async (format) => {
-    const pixels = await picture(await plain(6, 4).toFormat(format).toBuffer());
+    const pixels = await image(await plain(6, 4).toFormat(format).toBuffer());
     expect([pixels.width, pixels.height]).toEqual([6, 4]);
     const [r = 0, g = 0, b = 0] = first(pixels);
     expect(r).toBeGreaterThan(240);
@@ -40,7 +40,7 @@ describe('readPicture', () => {
   });
 
   test('grey becomes RGB', async () => {
-    const pixels = await picture(await plain(2, 2).greyscale().png().toBuffer());
+    const pixels = await image(await plain(2, 2).greyscale().png().toBuffer());
     expect(pixels.channels).toBe(3);
     expect(new Set(first(pixels)).size).toBe(1);
   });
@@ -50,17 +50,17 @@ describe('readPicture', () => {
       .greyscale()
       .png()
       .toBuffer();
-    expect((await picture(grey)).channels).toBe(4);
+    expect((await image(grey)).channels).toBe(4);
   });
 
   test('16 bits become 8', async () => {
     const deep = await plain(2, 2).toColourspace('rgb16').png().toBuffer();
     expect((await sharp(deep).metadata()).depth).toBe('ushort');
-    expect(first(await picture(deep))).toEqual([255, 0, 0]);
+    expect(first(await image(deep))).toEqual([255, 0, 0]);
   });
 
   test('keeps alpha', async () => {
-    const pixels = await picture(
+    const pixels = await image(
       await plain(2, 2, { ...red, alpha: 0 }, 4)
         .png()
         .toBuffer(),
@@ -72,7 +72,7 @@ describe('readPicture', () => {
 
   test('applies the EXIF orientation', async () => {
     const lying = await plain(6, 4).withExif({}).withMetadata({ orientation: 6 }).jpeg().toBuffer();
-    const { width, height } = await picture(lying);
+    const { width, height } = await image(lying);
     expect([width, height]).toEqual([4, 6]);
   });
 
@@ -80,7 +80,7 @@ describe('readPicture', () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 24, maxLength: 24 }), async (data) => {
         const pixels = { data, width: 4, height: 2, channels: 3 };
-        const again = await picture(await writePng(pixels));
+        const again = await image(await writePng(pixels));
         expect([...again.data]).toEqual([...data]);
       }),
       { numRuns: 20 },
@@ -97,8 +97,8 @@ describe('readPicture: invalid input', () => {
   const expected = 'must be a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read.';
 
   test('is rejected by field name', async () => {
-    expect(await refusal(picture(Buffer.from('no picture'), 'init_images'))).toBe(`400 init_images ${expected}`);
-    expect(await refusal(picture(new Uint8Array(), 'mask'))).toBe(`400 mask ${expected}`);
+    expect(await refusal(image(Buffer.from('no picture'), 'init_images'))).toBe(`400 init_images ${expected}`);
+    expect(await refusal(image(new Uint8Array(), 'mask'))).toBe(`400 mask ${expected}`);
   });
 
   test('truncated file', async () => {
@@ -106,15 +106,15 @@ describe('readPicture: invalid input', () => {
       raw: { width: 64, height: 64, channels: 3 },
     });
     const png = await noisy.png().toBuffer();
-    expect(await refusal(picture(png.subarray(0, png.length / 2)))).toBe(`400 image ${expected}`);
+    expect(await refusal(image(png.subarray(0, png.length / 2)))).toBe(`400 image ${expected}`);
     const jpeg = await noisy.jpeg().toBuffer();
-    expect(await refusal(picture(jpeg.subarray(0, 40)))).toBe(`400 image ${expected}`);
+    expect(await refusal(image(jpeg.subarray(0, 40)))).toBe(`400 image ${expected}`);
   });
 
   test('SVG or document', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
-    expect(await refusal(picture(Buffer.from(svg)))).toBe(`400 image ${expected}`);
-    expect(await refusal(picture(Buffer.from('%PDF-1.4 …')))).toBe(`400 image ${expected}`);
+    expect(await refusal(image(Buffer.from(svg)))).toBe(`400 image ${expected}`);
+    expect(await refusal(image(Buffer.from('%PDF-1.4 …')))).toBe(`400 image ${expected}`);
   });
 
   test('decompression bomb', async () => {
@@ -123,13 +123,13 @@ describe('readPicture: invalid input', () => {
     bomb.writeUInt32BE(30_000, 16);
     bomb.writeUInt32BE(30_000, 20);
     bomb.writeUInt32BE(crc(bomb.subarray(12, 29)), 29);
-    expect(await refusal(picture(bomb))).toBe('400 image must be a picture of at most 64 million pixels.');
+    expect(await refusal(image(bomb))).toBe('400 image must be a picture of at most 64 million pixels.');
   });
 
   test('arbitrary bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
-        expect(await refusal(picture(bytes))).toBe(`400 image ${expected}`);
+        expect(await refusal(image(bytes))).toBe(`400 image ${expected}`);
       }),
       { numRuns: 40 },
     );

@@ -3,13 +3,13 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageRequest } from '../../../core/image.ts';
+import { readImage } from '../codec.ts';
 import { sketch } from '../facts.ts';
-import type { FlowNetwork } from '../flow/draw.ts';
-import type { ImageTold } from '../host.ts';
-import { readPicture } from '../pictures/codec.ts';
+import type { FlowNetwork } from '../flow/sampling.ts';
+import type { ImageTaskEvent } from '../host.ts';
 import { repeating } from '../testing/repeating.ts';
 import { imageRequest } from '../testing/request.ts';
-import { draw, planOf } from './draw.ts';
+import { generate, planOf } from './generate.ts';
 import type { NetworkOf } from './upscale.ts';
 
 const area = sketch.side * sketch.side;
@@ -38,25 +38,25 @@ async function drawn(
   changes: Partial<ImageRequest> = {},
   { network = oneColour, wanted = red, upscaler = upscalers(), signal = new AbortController().signal } = {},
 ) {
-  const told: ImageTold[] = [];
+  const told: ImageTaskEvent[] = [];
   const task = { request: imageRequest(changes), conditions: [wanted, condition()], shortened: false } as const;
-  await draw(task, { network, upscaler, signal, tell: (event) => told.push(event) });
-  const pictures = told.flatMap((one) => (one.type === 'picture' ? [one.png] : []));
-  const finish = told.find((one) => one.type === 'finish') as Extract<ImageTold, { type: 'finish' }>;
-  return { told, pictures, finish };
+  await generate(task, { network, upscaler, signal, emit: (event) => told.push(event) });
+  const images = told.flatMap((one) => (one.type === 'image' ? [one.png] : []));
+  const finish = told.find((one) => one.type === 'finish') as Extract<ImageTaskEvent, { type: 'finish' }>;
+  return { told, images, finish };
 }
 
-const pixelsOf = (bytes: Uint8Array | undefined) => readPicture({ bytes: bytes ?? new Uint8Array(), field: 'test' });
+const pixelsOf = (bytes: Uint8Array | undefined) => readImage({ bytes: bytes ?? new Uint8Array(), field: 'test' });
 const plain = (width: number, height: number, background: string) =>
   sharp({ create: { width, height, channels: 3, background } })
     .png()
     .toBuffer();
 
-describe('draw', () => {
+describe('generate', () => {
   test('sends a PNG of the requested size after all steps', async () => {
-    const { told, pictures, finish } = await drawn({ steps: 3 });
-    expect(told.map(({ type }) => type)).toEqual(['progress', 'progress', 'progress', 'picture', 'finish']);
-    const { width, height, data } = await pixelsOf(pictures[0]);
+    const { told, images, finish } = await drawn({ steps: 3 });
+    expect(told.map(({ type }) => type)).toEqual(['progress', 'progress', 'progress', 'image', 'finish']);
+    const { width, height, data } = await pixelsOf(images[0]);
     expect([width, height, ...data.subarray(0, 3)]).toEqual([64, 64, 255, 0, 0]);
     expect(finish).toMatchObject({ width: 64, height: 64, steps: 3, sampler: 'Euler', scheduler: 'Simple', notes: [] });
   });
@@ -73,8 +73,8 @@ describe('draw', () => {
       [600, [2, 4]],
     ] as const) {
       const log: number[] = [];
-      const { pictures } = await drawn({ width: side, height: side, steps: 1 }, { upscaler: upscalers(log) });
-      const { width, height, data } = await pixelsOf(pictures[0]);
+      const { images } = await drawn({ width: side, height: side, steps: 1 }, { upscaler: upscalers(log) });
+      const { width, height, data } = await pixelsOf(images[0]);
       expect([width, height, log]).toEqual([side, side, scales]);
       expect(data[0]).toBeGreaterThan(250);
     }
@@ -87,8 +87,8 @@ describe('draw', () => {
       [1, 1],
       [2048, 8],
     ] as const) {
-      const { pictures } = await drawn({ width, height, steps: 1 });
-      const pixels = await pixelsOf(pictures[0]);
+      const { images } = await drawn({ width, height, steps: 1 });
+      const pixels = await pixelsOf(images[0]);
       expect([pixels.width, pixels.height]).toEqual([width, height]);
     }
   });
@@ -107,19 +107,19 @@ describe('draw: several pictures', () => {
   const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
 
   test('each has the next seed and equals the picture drawn alone with that seed', async () => {
-    const { told, pictures } = await drawn({ count: 6, seed: 40 }, { network: idle });
-    const listed = told.flatMap((one) => (one.type === 'picture' ? [[one.index, one.seed]] : []));
+    const { told, images } = await drawn({ count: 6, seed: 40 }, { network: idle });
+    const listed = told.flatMap((one) => (one.type === 'image' ? [[one.index, one.seed]] : []));
     expect(listed).toEqual([40, 41, 42, 43, 44, 45].map((seed, index) => [index, seed]));
     for (const index of [0, 3, 5]) {
       const alone = await drawn({ seed: 40 + index }, { network: idle });
-      expect(Buffer.compare(pictures[index] ?? Buffer.of(), alone.pictures[0] ?? Buffer.of(1))).toBe(0);
+      expect(Buffer.compare(images[index] ?? Buffer.of(), alone.images[0] ?? Buffer.of(1))).toBe(0);
     }
-    expect(Buffer.compare(pictures[0] ?? Buffer.of(), pictures[1] ?? Buffer.of())).not.toBe(0);
+    expect(Buffer.compare(images[0] ?? Buffer.of(), images[1] ?? Buffer.of())).not.toBe(0);
   });
 
   test('sends each picture as soon as it is complete', async () => {
     const { told } = await drawn({ count: 3, steps: 2, guidance: 2 }, { network: idle });
-    const each = ['progress', 'progress', 'picture'];
+    const each = ['progress', 'progress', 'image'];
     expect(told.map(({ type }) => type)).toEqual([...each, ...each, ...each, 'finish']);
   });
 
@@ -134,15 +134,15 @@ describe('draw: img2img', () => {
     const initial = await sharp(noise, { raw: { width: 100, height: 80, channels: 3 } })
       .png()
       .toBuffer();
-    const { pictures } = await drawn({ initial, strength: 0, width: 100, height: 80 });
-    expect(Buffer.from((await pixelsOf(pictures[0])).data).equals(noise)).toBe(true);
+    const { images } = await drawn({ initial, strength: 0, width: 100, height: 80 });
+    expect(Buffer.from((await pixelsOf(images[0])).data).equals(noise)).toBe(true);
   });
 
   test('a lower strength takes fewer steps', async () => {
     const initial = await plain(64, 64, '#0000ff');
-    const { finish, pictures } = await drawn({ initial, strength: 0.5, steps: 10 });
+    const { finish, images } = await drawn({ initial, strength: 0.5, steps: 10 });
     expect(finish.steps).toBe(5);
-    expect([...(await pixelsOf(pictures[0])).data.subarray(0, 3)]).toEqual([255, 0, 0]);
+    expect([...(await pixelsOf(images[0])).data.subarray(0, 3)]).toEqual([255, 0, 0]);
   });
 
   test('inpainting keeps black areas bit for bit and redraws white ones', async () => {
@@ -151,8 +151,8 @@ describe('draw: img2img', () => {
       .composite([{ input: await plain(100, 100, '#fff'), left: 100, top: 0 }])
       .png()
       .toBuffer();
-    const { pictures } = await drawn({ initial, mask, width: 200, height: 100 });
-    const { data } = await pixelsOf(pictures[0]);
+    const { images } = await drawn({ initial, mask, width: 200, height: 100 });
+    const { data } = await pixelsOf(images[0]);
     const at = (x: number, y: number) => [...data.subarray((y * 200 + x) * 3, (y * 200 + x) * 3 + 3)];
     for (const x of [0, 50, 98, 99]) expect(at(x, 50)).toEqual([0x12, 0x34, 0xef]);
     for (const x of [120, 150, 199]) expect(at(x, 50)[0]).toBeGreaterThan(250);

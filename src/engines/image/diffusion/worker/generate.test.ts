@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../../core/errors.ts';
 import type { ImageRequest } from '../../../../core/image.ts';
-import type { ImageTold } from '../../host.ts';
-import { type Pixels, readPicture, writePng } from '../../pictures/codec.ts';
+import { type Pixels, readImage, writePng } from '../../codec.ts';
+import type { ImageTaskEvent } from '../../host.ts';
 import { imageRequest } from '../../testing/request.ts';
 import { diffusionFacts, type Family } from '../options.ts';
-import { draw, loadReason, type PaintDriver, type PaintParams, paintPlan } from './draw.ts';
+import { generate, loadReason, type PaintDriver, type PaintParams, paintPlan } from './generate.ts';
 
 const plain = (width: number, height: number, colour: readonly [number, number, number]): Pixels => ({
   data: Uint8Array.from({ length: width * height * 3 }, (_, index) => colour[index % 3] as number),
@@ -24,9 +24,9 @@ const mask = await writePng({
 /** By default, a driver that draws everything in red. */
 function world(driver?: () => Promise<Uint8Array>) {
   const asked: { params: PaintParams; initial: boolean }[] = [];
-  const told: ImageTold[] = [];
+  const told: ImageTaskEvent[] = [];
   const red: PaintDriver['run'] = async (task, { input, progress }) => {
-    if (task.type !== 'draw') throw new Error('no picture to draw');
+    if (task.type !== 'generate') throw new Error('no picture to draw');
     const { params } = task;
     asked.push({ params, initial: input !== undefined });
     progress({ step: 1, steps: params.steps });
@@ -36,25 +36,25 @@ function world(driver?: () => Promise<Uint8Array>) {
   const options = { facts, family: 'sd1', loras: { fixed: [], offered: [] }, tiledFrom: 512 } as const;
   const stop = new AbortController();
   const run = (changes: Partial<ImageRequest> = {}) =>
-    draw(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
+    generate(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
       paint: driver ?? red,
       signal: stop.signal,
-      tell: (event) => told.push(event),
+      emit: (event) => told.push(event),
     });
-  const pictures = () => told.flatMap((each) => (each.type === 'picture' ? [each.png] : []));
-  return { run, asked, told, pictures, stop };
+  const images = () => told.flatMap((each) => (each.type === 'image' ? [each.png] : []));
+  return { run, asked, told, images, stop };
 }
 
 const pixelAt = async (png: Uint8Array | undefined, x: number) => {
-  const { data } = await readPicture({ bytes: png ?? new Uint8Array(), field: 'x' });
+  const { data } = await readImage({ bytes: png ?? new Uint8Array(), field: 'x' });
   return [...data.subarray(x * 3, x * 3 + 3)];
 };
 
-describe('draw', () => {
+describe('generate', () => {
   test('sends progress, each picture with its seed, and finish', async () => {
     const { run, told, asked } = world();
     await run({ count: 2, seed: 2 ** 32 - 1, steps: 3 });
-    expect(told.map(({ type }) => type)).toEqual(['progress', 'picture', 'progress', 'picture', 'finish']);
+    expect(told.map(({ type }) => type)).toEqual(['progress', 'image', 'progress', 'image', 'finish']);
     expect(asked.map(({ params }) => params.seed)).toEqual([2 ** 32 - 1, 0]);
     expect(told[3]).toMatchObject({ index: 1, seed: 0 });
     expect(told.at(-1)).toMatchObject({ width: 64, height: 64, steps: 3, sampler: 'euler_a', scheduler: 'discrete' });
@@ -74,7 +74,7 @@ describe('draw', () => {
       throw new Error('Job cancelled');
     });
     await expect(own.run({ count: 3 })).rejects.toMatchObject({ code: 'stopped' });
-    expect(own.pictures()).toEqual([]);
+    expect(own.images()).toEqual([]);
   });
 });
 
@@ -86,20 +86,20 @@ describe('draw: img2img', () => {
   });
 
   test('strength 0 draws nothing', async () => {
-    const { run, asked, pictures } = world();
+    const { run, asked, images } = world();
     await run({ initial: blue, strength: 0 });
     expect(asked).toEqual([]);
-    expect(await pixelAt(pictures()[0], 5)).toEqual([32, 96, 192]);
+    expect(await pixelAt(images()[0], 5)).toEqual([32, 96, 192]);
   });
 
   test('inpainting keeps black areas bit for bit and redraws white ones', async () => {
-    const { run, told, pictures } = world();
+    const { run, told, images } = world();
     await run({ initial: blue, mask, strength: 0.5 });
-    expect([await pixelAt(pictures()[0], 0), await pixelAt(pictures()[0], 31)]).toEqual([
+    expect([await pixelAt(images()[0], 0), await pixelAt(images()[0], 31)]).toEqual([
       [32, 96, 192],
       [32, 96, 192],
     ]);
-    expect(await pixelAt(pictures()[0], 60)).toEqual([200, 20, 20]);
+    expect(await pixelAt(images()[0], 60)).toEqual([200, 20, 20]);
     expect(told.at(-1)).toMatchObject({ notes: [expect.stringContaining('no mask of its own')] });
   });
 

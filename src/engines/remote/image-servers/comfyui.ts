@@ -6,22 +6,22 @@ import {
   type GraphRequest,
   type ImageFacts,
   type ImageRequest,
-  previewPicture,
+  previewImage,
 } from '../../../core/image.ts';
+import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
-  type DrawingConnection,
-  type DrawingServer,
-  drawingFacts,
-  drawingFailed,
+  defaultImageFacts,
   found,
   type GraphServer,
+  type ImageServer,
+  type ImageServerConnection,
+  imageServerFailed,
+  maxImageBytes,
   type Progress,
-  pictureBytes,
   type Size,
   shortRequestMs,
   type Wait,
-} from '../drawing-server.ts';
-import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
+} from './server.ts';
 
 const plainUpscalers = [
   { name: 'None', scale: 1 },
@@ -30,10 +30,10 @@ const plainUpscalers = [
 ];
 
 /** ComfyUI adapter; sends minimal graphs. */
-export function comfyServer(connection: DrawingConnection, wait: Wait, listen: Listen): DrawingServer {
+export function comfyServer(connection: ImageServerConnection, wait: Wait, listen: Listen): ImageServer {
   let checkpoint = '';
 
-  async function pictureOf(graph: Graph, signal: AbortSignal, progress: Progress, previewEvery = 0) {
+  async function imageOf(graph: Graph, signal: AbortSignal, progress: Progress, previewEvery = 0) {
     const client = randomUUID();
     let last: readonly [step: number, steps: number] | undefined;
     const received = (event: string, data: unknown): void => {
@@ -44,9 +44,9 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
       progress(step, steps);
     };
     const shown = (message: Uint8Array): void => {
-      const picture = previewPicture(message);
+      const image = previewImage(message);
       // It comes before or after the report of its step.
-      if (picture && last && last[0] % previewEvery === 0) progress(...last, picture);
+      if (image && last && last[0] % previewEvery === 0) progress(...last, image);
     };
     const unsubscribe = listen(client, received, previewEvery > 0 ? shown : undefined);
     try {
@@ -64,8 +64,8 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
     }
   }
 
-  const upload = (picture: Uint8Array, signal: AbortSignal): Promise<string> =>
-    uploaded(picture, { ending: '.png', what: 'picture' }, connection, signal);
+  const upload = (image: Uint8Array, signal: AbortSignal): Promise<string> =>
+    uploaded(image, { ending: '.png', what: 'picture' }, connection, signal);
 
   return {
     facts: async () => {
@@ -73,30 +73,30 @@ export function comfyServer(connection: DrawingConnection, wait: Wait, listen: L
       checkpoint = facts.path;
       return facts;
     },
-    draw: async (request, signal, progress) => {
+    generate: async (request, signal, progress) => {
       const initial = request.initial && (await upload(request.initial, signal));
       const mask = request.initial && request.mask && (await upload(request.mask, signal));
-      const graph = drawingGraph(request, { checkpoint, initial, mask });
-      return { bytes: await pictureOf(graph, signal, progress, request.previewEvery), seed: request.seed };
+      const graph = generationGraph(request, { checkpoint, initial, mask });
+      return { bytes: await imageOf(graph, signal, progress, request.previewEvery), seed: request.seed };
     },
-    upscale: async ({ picture, upscaler, width, height }, signal) => {
-      const name = await upload(picture, signal);
-      return pictureOf(upscalingGraph(name, upscaler, { width, height }), signal, () => {});
+    upscale: async ({ image, upscaler, width, height }, signal) => {
+      const name = await upload(image, signal);
+      return imageOf(upscalingGraph(name, upscaler, { width, height }), signal, () => {});
     },
     graphs: comfyGraphs(connection, wait, listen),
     stop: async () => void (await connection.bytes('/interrupt', { method: 'POST', milliseconds: shortRequestMs })),
   };
 }
 
-async function outputOf(entry: unknown, connection: DrawingConnection, signal: AbortSignal): Promise<Uint8Array> {
+async function outputOf(entry: unknown, connection: ImageServerConnection, signal: AbortSignal): Promise<Uint8Array> {
   const file = fileOf(objectAt(listAt(valueAt(entry, 'outputs', 'output', 'images'))[0]), 'temp');
-  if (file) return connection.bytes(file.path, { signal, bytes: pictureBytes });
+  if (file) return connection.bytes(file.path, { signal, bytes: maxImageBytes });
   const message = textAt(messagesOf(entry).get('execution_error')?.exception_message);
   const reason = message ? `: ${message.trim().replace(/\.$/, '').slice(0, 300)}` : '';
-  throw drawingFailed(`gave no picture${reason}`);
+  throw imageServerFailed(`gave no picture${reason}`);
 }
 
-async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
+async function readFacts(connection: ImageServerConnection): Promise<ImageFacts> {
   const choices = async (type: string, input: string): Promise<readonly string[]> => {
     const listed = valueAt(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
     // Newer versions nest the list below its type.
@@ -112,12 +112,12 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
     choices('LoraLoader', 'lora_name'),
   ]);
   const [checkpoint] = checkpoints;
-  if (checkpoint === undefined) throw drawingFailed('has no checkpoint to draw with');
+  if (checkpoint === undefined) throw imageServerFailed('has no checkpoint to draw with');
   return {
     name: checkpoint.replace(/\.(?:safetensors|ckpt|gguf)$/i, ''),
     title: checkpoint,
     path: checkpoint,
-    ...drawingFacts,
+    ...defaultImageFacts,
     graphs: 'whole',
     previews: true,
     samplers: samplers.length > 0 ? samplers : ['euler'],
@@ -130,8 +130,8 @@ async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
 /** A graph in ComfyUI's API format: nodes by id. */
 type Graph = Readonly<Record<string, { readonly class_type: string; readonly inputs: object }>>;
 
-/** Graph for one picture, because ComfyUI does not increment the seed within a batch. */
-export function drawingGraph(
+/** Graph for one image, because ComfyUI does not increment the seed within a batch. */
+export function generationGraph(
   request: ImageRequest,
   { checkpoint, initial, mask }: { checkpoint: string; initial?: string | undefined; mask?: string | undefined },
 ): Graph {
@@ -170,14 +170,14 @@ export function drawingGraph(
   };
 }
 
-export function upscalingGraph(picture: string, upscaler: string, size: Size): Graph {
+export function upscalingGraph(image: string, upscaler: string, size: Size): Graph {
   const plain = /^(?:none|nearest|lanczos)$/i.exec(upscaler)?.[0]?.toLowerCase();
   const scaled = (image: string): Graph => {
     const method = plain === 'nearest' ? 'nearest-exact' : 'lanczos';
     const sized = { image: [image, 0], upscale_method: method, ...size, crop: 'disabled' };
     return { sized: node('ImageScale', sized), output: node('PreviewImage', { images: ['sized', 0] }) };
   };
-  const start = { picture: node('LoadImage', { image: picture }) };
+  const start = { picture: node('LoadImage', { image: image }) };
   if (plain !== undefined) return { ...start, ...scaled('picture') };
   return {
     ...start,
@@ -229,7 +229,7 @@ const forwarded: ReadonlySet<string> = new Set([
 ]);
 
 /** Runs graphs of clients on ComfyUI: their files are sent before, and those that were made are fetched. */
-export function comfyGraphs(connection: DrawingConnection, wait: Wait, listen: Listen): GraphServer {
+export function comfyGraphs(connection: ImageServerConnection, wait: Wait, listen: Listen): GraphServer {
   return {
     nodes: async (signal) =>
       objectAt(await connection.json('GET', '/object_info', undefined, { signal, bytes: nodesBytes })),
@@ -270,7 +270,7 @@ export function comfyGraphs(connection: DrawingConnection, wait: Wait, listen: L
 }
 
 /** Puts the graph into the queue of the server; returns its id there. An abort removes it. */
-async function queued(request: GraphRequest, client: string, connection: DrawingConnection, signal: AbortSignal) {
+async function queued(request: GraphRequest, client: string, connection: ImageServerConnection, signal: AbortSignal) {
   const { extra, targets } = request;
   const body = {
     prompt: await withFiles(request, connection, signal),
@@ -286,14 +286,14 @@ async function queued(request: GraphRequest, client: string, connection: Drawing
 }
 
 /** Puts a graph into the queue of the server; returns its id there. */
-export async function enqueued(body: object, connection: DrawingConnection, signal: AbortSignal): Promise<string> {
+export async function enqueued(body: object, connection: ImageServerConnection, signal: AbortSignal): Promise<string> {
   const id = textAt(objectAt(await connection.json('POST', '/prompt', body, { signal })).prompt_id);
-  if (!id) throw drawingFailed('did not take the graph');
+  if (!id) throw imageServerFailed('did not take the graph');
   return id;
 }
 
 /** Ends this graph and no other. Older versions interrupt whatever runs, and so its own must be running. */
-async function stopped(id: string, connection: DrawingConnection): Promise<void> {
+async function stopped(id: string, connection: ImageServerConnection): Promise<void> {
   const post = (path: string, body: object) =>
     connection.bytes(path, { method: 'POST', body, milliseconds: shortRequestMs });
   await post('/queue', { delete: [id] });
@@ -302,7 +302,7 @@ async function stopped(id: string, connection: DrawingConnection): Promise<void>
 }
 
 interface Waiting {
-  readonly connection: DrawingConnection;
+  readonly connection: ImageServerConnection;
   readonly wait: Wait;
   readonly signal: AbortSignal;
 }
@@ -315,13 +315,13 @@ export async function finished(id: string, { connection, wait, signal }: Waiting
     const entry = objectAt(history)[id];
     if (entry !== undefined) return entry;
     // It has ended between the two looks, or the server was started again.
-    if (missing > 1) throw drawingFailed('no longer has the graph: it was started again, or its queue was cleared');
+    if (missing > 1) throw imageServerFailed('no longer has the graph: it was started again, or its queue was cleared');
     await wait(pollMs, signal);
     if (poll % queuePolls === 0) missing = (await isQueued(id, connection, signal)) ? 0 : missing + 1;
   }
 }
 
-async function isQueued(id: string, connection: DrawingConnection, signal: AbortSignal): Promise<boolean> {
+async function isQueued(id: string, connection: ImageServerConnection, signal: AbortSignal): Promise<boolean> {
   const queue = objectAt(await connection.json('GET', '/queue', undefined, { signal }));
   return [...idsOf(queue.queue_running), ...idsOf(queue.queue_pending)].includes(id);
 }
@@ -344,11 +344,11 @@ function refuseFailed(entry: unknown): void {
   const { exception_message: message, node_type: type, node_id: node } = error;
   const reason = textAt(message)?.trim().replace(/\.$/, '').slice(0, 500) ?? 'the graph failed';
   const where = textAt(type) ? ` (node ${String(node)}, ${textAt(type)})` : '';
-  throw drawingFailed(`says: ${reason}${where}`);
+  throw imageServerFailed(`says: ${reason}${where}`);
 }
 
 /** The graph with the files of the client, under their names on the server. */
-async function withFiles({ graph, file }: GraphRequest, connection: DrawingConnection, signal: AbortSignal) {
+async function withFiles({ graph, file }: GraphRequest, connection: ImageServerConnection, signal: AbortSignal) {
   const names = new Map<string, string>();
   const nameOf = async (text: string): Promise<string> => {
     const known = names.get(text);
@@ -375,28 +375,28 @@ export async function uploaded(
   bytes: Uint8Array,
   /** The ending tells the server what it is; `what` is its name in errors. */
   { ending, what }: { readonly ending: string; readonly what: string },
-  connection: DrawingConnection,
+  connection: ImageServerConnection,
   signal: AbortSignal,
 ): Promise<string> {
   const form = new FormData();
   form.set('image', new Blob([new Uint8Array(bytes)]), `parley-${randomUUID()}${ending}`);
   form.set('type', 'input');
   const { name, subfolder } = objectAt(await connection.upload('/upload/image', form, { signal }));
-  if (!textAt(name)) throw drawingFailed(`did not take the ${what}`);
+  if (!textAt(name)) throw imageServerFailed(`did not take the ${what}`);
   return textAt(subfolder) ? `${subfolder}/${name}` : String(name);
 }
 
-/** Fetches each file of the outputs once: pictures, videos and sounds, whatever their list is called. */
-function fetcher(connection: DrawingConnection, signal: AbortSignal, event: (event: GraphEvent) => void) {
+/** Fetches each file of the outputs once: images, videos and sounds, whatever their list is called. */
+function fetcher(connection: ImageServerConnection, signal: AbortSignal, event: (event: GraphEvent) => void) {
   const known = new Set<string>();
   return {
     of: async (output: unknown): Promise<void> => {
       for (const entry of Object.values(objectAt(output)).flatMap(listAt).map(objectAt)) {
         const file = fileOf(entry, 'output');
         if (file === undefined || known.has(file.path)) continue;
-        if (known.size >= maxFiles) throw drawingFailed(`made more than ${maxFiles} files`);
+        if (known.size >= maxFiles) throw imageServerFailed(`made more than ${maxFiles} files`);
         known.add(file.path);
-        const bytes = await connection.bytes(file.path, { signal, bytes: pictureBytes });
+        const bytes = await connection.bytes(file.path, { signal, bytes: maxImageBytes });
         event({ type: 'file', file: { ...file.location, bytes } });
       }
     },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import type { Progress } from '../drawing-server.ts';
 import type { Listen } from './comfyui.ts';
-import { comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
+import { comfyServer, generationGraph, upscalingGraph } from './comfyui.ts';
+import type { Progress } from './server.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;
@@ -39,12 +39,12 @@ function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
     };
   };
   const server = comfyServer(fake.connection, async () => undefined, listen);
-  const draw = (changes: Partial<ImageRequest> = {}, progress: Progress = () => {}) =>
-    server.draw(imageRequest(changes), never, progress);
+  const generate = (changes: Partial<ImageRequest> = {}, progress: Progress = () => {}) =>
+    server.generate(imageRequest(changes), never, progress);
   return {
     ...fake,
     server,
-    draw,
+    generate,
     show: (bytes: Uint8Array) => show?.(bytes),
     tell: (event: string, data: unknown) => told(event, data),
     silenced: () => silenced,
@@ -79,7 +79,7 @@ describe('comfyServer.draw', () => {
     let looks = 0;
     const own = world({ '/history/p': () => (++looks < 3 ? {} : { p: done }) });
     await own.server.facts();
-    expect(await own.draw({ seed: 4 })).toEqual({ bytes: Uint8Array.of(9), seed: 4 });
+    expect(await own.generate({ seed: 4 })).toEqual({ bytes: Uint8Array.of(9), seed: 4 });
     expect(own.bodies('/prompt')[0]).toMatchObject({
       client_id: expect.any(String),
       prompt: { model: { inputs: { ckpt_name: 'dream.safetensors' } } },
@@ -90,7 +90,7 @@ describe('comfyServer.draw', () => {
 
   test('uploads pictures first', async () => {
     const own = world();
-    await own.draw({ initial: Uint8Array.of(1), mask: Uint8Array.of(2), strength: 0.3 });
+    await own.generate({ initial: Uint8Array.of(1), mask: Uint8Array.of(2), strength: 0.3 });
     expect(own.bodies('/upload/image')).toHaveLength(2);
     expect(own.bodies('/prompt')[0]).toMatchObject({
       prompt: {
@@ -111,7 +111,7 @@ describe('comfyServer.draw', () => {
         return { prompt_id: 'p' };
       },
     });
-    await own.draw({}, (step, of) => steps.push(`${step}/${of}`));
+    await own.generate({}, (step, of) => steps.push(`${step}/${of}`));
     expect(steps).toEqual(['1/2']);
   });
 
@@ -129,9 +129,9 @@ describe('comfyServer.draw', () => {
         return { prompt_id: 'p' };
       },
     });
-    await own.draw({ previewEvery: 2 }, (step, _, preview) => preview && seen.push([step, ...preview]));
+    await own.generate({ previewEvery: 2 }, (step, _, preview) => preview && seen.push([step, ...preview]));
     expect(seen).toEqual([[2, 20]]);
-    await own.draw({ previewEvery: 0 }, (step, _, preview) => preview && seen.push([step, ...preview]));
+    await own.generate({ previewEvery: 0 }, (step, _, preview) => preview && seen.push([step, ...preview]));
     expect(seen).toHaveLength(1);
     const methods = own.bodies('/prompt').map((body) => (body as { extra_data?: unknown }).extra_data);
     expect(methods).toEqual([{ preview_method: 'auto' }, { preview_method: 'none' }]);
@@ -148,10 +148,10 @@ describe('comfyServer.draw', () => {
       },
     };
     const own = world({ '/history/p': () => ({ p: broken }) });
-    await expect(own.draw()).rejects.toThrow('gave no picture: out of memory.');
-    await expect(world({ '/history/p': () => ({ p: {} }) }).draw()).rejects.toThrow('gave no picture.');
-    await expect(world({ '/prompt': () => ({}) }).draw()).rejects.toThrow('did not take the graph');
-    await expect(world({ '/upload/image': () => ({}) }).draw({ initial: Uint8Array.of(1) })).rejects.toThrow(
+    await expect(own.generate()).rejects.toThrow('gave no picture: out of memory.');
+    await expect(world({ '/history/p': () => ({ p: {} }) }).generate()).rejects.toThrow('gave no picture.');
+    await expect(world({ '/prompt': () => ({}) }).generate()).rejects.toThrow('did not take the graph');
+    await expect(world({ '/upload/image': () => ({}) }).generate({ initial: Uint8Array.of(1) })).rejects.toThrow(
       'did not take the picture',
     );
   });
@@ -166,8 +166,8 @@ describe('comfyServer.draw', () => {
       stop.abort(new Error('enough'));
       return {};
     };
-    const drawing = own.server.draw(imageRequest(), stop.signal, () => {});
-    await expect(drawing).rejects.toThrow('enough');
+    const imageServer = own.server.generate(imageRequest(), stop.signal, () => {});
+    await expect(imageServer).rejects.toThrow('enough');
     expect(own.bodies('/queue')).toEqual([{ delete: ['p'] }]);
     await own.server.stop();
     expect(own.asked.at(-1)?.path).toBe('/interrupt');
@@ -180,7 +180,7 @@ describe('graphs', () => {
       { name: 'a', weight: 1 },
       { name: 'b', weight: 0.5 },
     ];
-    const graph = drawingGraph(imageRequest({ loras, clipSkip: 2 }), { checkpoint: 'm' });
+    const graph = generationGraph(imageRequest({ loras, clipSkip: 2 }), { checkpoint: 'm' });
     expect(graph.lora0).toMatchObject({ inputs: { model: ['model', 0], lora_name: 'a' } });
     expect(graph.lora1).toMatchObject({ inputs: { model: ['lora0', 0], clip: ['lora0', 1], strength_model: 0.5 } });
     expect(graph.skip).toMatchObject({ inputs: { clip: ['lora1', 1], stop_at_clip_layer: -2 } });
@@ -190,9 +190,9 @@ describe('graphs', () => {
 
   test('drawingGraph: every link leads to a node', () => {
     const graphs = [
-      drawingGraph(imageRequest(), { checkpoint: 'm' }),
-      drawingGraph(imageRequest({ clipSkip: 3 }), { checkpoint: 'm', initial: 'a' }),
-      drawingGraph(imageRequest(), { checkpoint: 'm', initial: 'a', mask: 'b' }),
+      generationGraph(imageRequest(), { checkpoint: 'm' }),
+      generationGraph(imageRequest({ clipSkip: 3 }), { checkpoint: 'm', initial: 'a' }),
+      generationGraph(imageRequest(), { checkpoint: 'm', initial: 'a', mask: 'b' }),
       upscalingGraph('a', '4x.pth', { width: 8, height: 8 }),
       upscalingGraph('a', 'Lanczos', { width: 8, height: 8 }),
     ];
@@ -204,7 +204,7 @@ describe('graphs', () => {
 
   test('upscalingGraph: with a model or a plain method, to the requested size', async () => {
     const own = world();
-    const request = { picture: Uint8Array.of(1), upscaler: 'nearest', width: 20, height: 30 };
+    const request = { image: Uint8Array.of(1), upscaler: 'nearest', width: 20, height: 30 };
     expect(await own.server.upscale(request, never)).toEqual(Uint8Array.of(9));
     expect(own.bodies('/prompt')[0]).toMatchObject({
       prompt: { sized: { inputs: { upscale_method: 'nearest-exact', width: 20, height: 30, image: ['picture', 0] } } },

@@ -3,14 +3,22 @@ import { readFile } from 'node:fs/promises';
 import type { ImageRequest } from '../../../core/image.ts';
 import type { TaskTools } from '../../host/task-worker.ts';
 import { OnnxSession } from '../../onnx/session.ts';
+import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng } from '../codec.ts';
 import { type NetworkScale, sketch } from '../facts.ts';
-import { drawPicture, type FlowNetwork, SeededNoise, samplers, schedulers, stepsFor, timesOf } from '../flow/draw.ts';
-import type { ImageOptions, ImageTold } from '../host.ts';
-import { blended, extended, fromPlanes, type Pixels, resized, toPlanes, writePng } from '../pictures/codec.ts';
-import { chosenName, type InitialPicture, readInitial, within } from './request.ts';
+import {
+  type FlowNetwork,
+  SeededNoise,
+  sampleImage,
+  samplers,
+  schedulers,
+  stepsFor,
+  timesOf,
+} from '../flow/sampling.ts';
+import type { ImageOptions, ImageTaskEvent } from '../host.ts';
+import { chosenName, type InitialImage, readInitial, within } from './request.ts';
 import { enlarged, type NetworkOf, type Watched } from './upscale.ts';
 
-interface DrawDeps extends Pick<TaskTools<ImageTold>, 'tell' | 'signal'> {
+interface DrawDeps extends Pick<TaskTools<ImageTaskEvent>, 'emit' | 'signal'> {
   readonly network: FlowNetwork;
   readonly upscaler: NetworkOf;
 }
@@ -25,8 +33,8 @@ interface DrawTask {
 
 const square = { width: sketch.side, height: sketch.side };
 
-/** Draws one picture after the other: a batch would take as long, and the first picture would come last. */
-export async function draw(task: DrawTask, deps: DrawDeps): Promise<void> {
+/** Generates one image after the other: a batch would take as long, and the first image would come last. */
+export async function generate(task: DrawTask, deps: DrawDeps): Promise<void> {
   const { request } = task;
   const { initial, mask, width, height, count, seed } = request;
   const plan = planOf(request, { initial: initial !== undefined, shortened: task.shortened });
@@ -37,7 +45,7 @@ export async function draw(task: DrawTask, deps: DrawDeps): Promise<void> {
   };
   const { steps, sampler, scheduler, notes } = plan;
   for (let index = 0; index < count; index += 1) {
-    const drawn = await drawPicture({
+    const drawn = await sampleImage({
       ...deps,
       ...plan,
       ...small,
@@ -46,7 +54,7 @@ export async function draw(task: DrawTask, deps: DrawDeps): Promise<void> {
       size: 3 * sketch.side * sketch.side,
       stepped: async (step, predicted) => {
         const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
-        deps.tell({
+        deps.emit({
           type: 'progress',
           step,
           steps,
@@ -55,17 +63,17 @@ export async function draw(task: DrawTask, deps: DrawDeps): Promise<void> {
       },
     });
     const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, deps);
-    deps.tell({ type: 'picture', index, seed: seed + index, png: await writePng(pixels) });
+    deps.emit({ type: 'image', index, seed: seed + index, png: await writePng(pixels) });
   }
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
-  deps.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
+  deps.emit({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
 }
 
 /** Enlarges to the requested size, and restores what the mask keeps. */
 async function finished(
   drawn: Float32Array,
   { width, height }: ImageRequest,
-  given: InitialPicture | undefined,
+  given: InitialImage | undefined,
   { upscaler, signal }: DrawDeps,
 ): Promise<Pixels> {
   let large = fromPlanes(drawn, square, -1, 1);
@@ -75,7 +83,7 @@ async function finished(
   return given?.mask ? blended(sized, given.pixels, given.mask) : sized;
 }
 
-/** 2x first, because that network leaves no jagged edges in so small a picture; a resize does the rest. */
+/** 2x first, because that network leaves no jagged edges in so small an image; a resize does the rest. */
 function scalesFor(side: number): readonly NetworkScale[] {
   if (side <= sketch.side) return [];
   if (side <= 2 * sketch.side) return [2];

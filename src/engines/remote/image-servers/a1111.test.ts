@@ -8,12 +8,12 @@ const never = new AbortController().signal;
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64');
 
-function draw(
+function generate(
   server: ReturnType<typeof a1111Server>,
   changes: Partial<ImageRequest> = {},
   progress: (step: number, steps: number, preview?: Uint8Array) => void = () => {},
 ) {
-  return server.draw(imageRequest(changes), never, progress);
+  return server.generate(imageRequest(changes), never, progress);
 }
 
 /** Nobody looks at the progress. */
@@ -69,7 +69,7 @@ describe('a1111Server.draw', () => {
       '/sdapi/v1/img2img': () => answered([base64(2)]),
     });
     const server = a1111Server(connection, unseen);
-    await draw(server, { prompt: 'a boat', count: 3, clipSkip: 2, loras: [{ name: 'film', weight: 0.5 }] });
+    await generate(server, { prompt: 'a boat', count: 3, clipSkip: 2, loras: [{ name: 'film', weight: 0.5 }] });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({
       prompt: 'a boat <lora:film:0.5>',
       batch_size: 1,
@@ -77,7 +77,7 @@ describe('a1111Server.draw', () => {
       clip_skip: 2,
       override_settings: { CLIP_stop_at_last_layers: 2 },
     });
-    await draw(server, { initial: Uint8Array.of(7), mask: Uint8Array.of(8), strength: 0.4 });
+    await generate(server, { initial: Uint8Array.of(7), mask: Uint8Array.of(8), strength: 0.4 });
     expect(bodies('/sdapi/v1/img2img')[0]).toMatchObject({
       init_images: [base64(7)],
       mask: base64(8),
@@ -92,14 +92,14 @@ describe('a1111Server.draw', () => {
     });
     const server = a1111Server(connection, unseen);
     await server.facts();
-    await draw(server, { prompt: 'a boat', loras: [{ name: 'film.safetensors', weight: 1 }] });
+    await generate(server, { prompt: 'a boat', loras: [{ name: 'film.safetensors', weight: 1 }] });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ prompt: 'a boat <lora:film:1>' });
   });
 
   test('returns the picture with the reported or requested seed', async () => {
     const give = async (answer: object) => {
       const { connection } = fakeConnection({ '/sdapi/v1/txt2img': () => answer });
-      const { bytes, seed } = await draw(a1111Server(connection, unseen), { seed: 5 });
+      const { bytes, seed } = await generate(a1111Server(connection, unseen), { seed: 5 });
       return [bytes[0], seed];
     };
     expect(await give(answered([`data:image/png;base64,${base64(2)}`], [8]))).toEqual([2, 8]);
@@ -124,14 +124,14 @@ describe('a1111Server.draw', () => {
         return seen.shift();
       },
     });
-    const drawing = draw(
+    const imageServer = generate(
       a1111Server(connection, settle, () => 'task1'),
       { previewEvery: 1 },
       (step, of, preview) => steps.push([step, of, preview?.[0]]),
     );
     while (seen.length > 0) await settle();
     finish(answered([base64(1)]));
-    expect((await drawing).bytes[0]).toBe(1);
+    expect((await imageServer).bytes[0]).toBe(1);
     expect(steps).toEqual([
       [1, 2, 4],
       [2, 2, 4],
@@ -149,7 +149,7 @@ describe('a1111Server.draw', () => {
 });
 
 test('a1111Server.upscale: has the requested size, and rejects without a picture', async () => {
-  const request = { picture: Uint8Array.of(1), upscaler: 'R-ESRGAN', width: 20, height: 30 };
+  const request = { image: Uint8Array.of(1), upscaler: 'R-ESRGAN', width: 20, height: 30 };
   const { connection, bodies } = fakeConnection({ '/sdapi/v1/extra-single-image': () => ({ image: base64(3) }) });
   expect([...(await a1111Server(connection, unseen).upscale(request, never))]).toEqual([3]);
   expect(bodies('/sdapi/v1/extra-single-image')[0]).toMatchObject({
@@ -188,7 +188,7 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
 
   test.each(['film', 'FILM', 'film.safetensors'])('sends the LoRA %s as a field, not as a tag', async (name) => {
     const { server, bodies } = await sdServer();
-    await draw(server, { prompt: 'a boat', loras: [{ name, weight: 0.5 }] });
+    await generate(server, { prompt: 'a boat', loras: [{ name, weight: 0.5 }] });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({
       prompt: 'a boat',
       lora: [{ path: 'styles/film.safetensors', multiplier: 0.5 }],
@@ -197,7 +197,7 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
 
   test('sends a space instead of an empty prompt, which it refuses', async () => {
     const { server, bodies } = await sdServer();
-    await draw(server, { prompt: '' });
+    await generate(server, { prompt: '' });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ prompt: ' ' });
   });
 
@@ -207,14 +207,14 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
       return answered([base64(1)]);
     };
     const { server, asked } = await sdServer({ '/sdapi/v1/txt2img': slow }, settle);
-    await draw(server);
+    await generate(server);
     await server.stop();
     expect(asked.map(({ path }) => path).filter((path) => /progress|interrupt/.test(path))).toEqual([]);
   });
 
   test('an unknown sampler or scheduler is reported, which it replaces silently', async () => {
     const { server, bodies } = await sdServer();
-    expect(await draw(server, { sampler: 'Restart', scheduler: 'beta' })).toMatchObject({
+    expect(await generate(server, { sampler: 'Restart', scheduler: 'beta' })).toMatchObject({
       used: { sampler: 'default', scheduler: 'automatic' },
       notes: [
         'There is no sampler "Restart"; default was taken.',
@@ -222,7 +222,7 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
       ],
     });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({ sampler_name: 'default', scheduler: 'automatic' });
-    expect(await draw(server, { sampler: 'Euler a', scheduler: 'default' })).toMatchObject({
+    expect(await generate(server, { sampler: 'Euler a', scheduler: 'default' })).toMatchObject({
       used: { sampler: 'euler_a', scheduler: 'automatic' },
       notes: [],
     });
@@ -231,7 +231,7 @@ describe('a1111Server with sd-server of stable-diffusion.cpp', () => {
   test('upscale: returns the picture as it is, to be resized', async () => {
     const { server, facts, bodies } = await sdServer();
     expect(facts.upscalers).toEqual([]);
-    const request = { picture: Uint8Array.of(9), upscaler: 'None', width: 20, height: 30 };
+    const request = { image: Uint8Array.of(9), upscaler: 'None', width: 20, height: 30 };
     expect([...(await server.upscale(request, never))]).toEqual([9]);
     expect(bodies('/sdapi/v1/extra-single-image')).toEqual([]);
   });

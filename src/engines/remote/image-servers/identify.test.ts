@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { BackendConnection } from '../connection.ts';
 import { titleOf } from '../kinds.ts';
 import { json, upstream } from '../testing/upstream.ts';
-import { identifyDrawing } from './identify.ts';
+import { identifyImageServer } from './identify.ts';
 
 async function identified(handlers: Parameters<typeof upstream>[0], kind?: 'a1111' | 'comfyui') {
   const one = await upstream(handlers);
   const connection = new BackendConnection({ base: one.base, host: one.host, key: undefined });
-  return { one, identity: identifyDrawing(connection, kind) };
+  return { one, identity: identifyImageServer(connection, kind) };
 }
 
 const loader = { CheckpointLoaderSimple: { input: { required: { ckpt_name: [['m.ckpt']] } } } };
 
 test('identifyDrawing: a list of samplers means A1111', async () => {
   const { identity, one } = await identified({ '/sdapi/v1/samplers': json([]) });
-  expect(await identity).toMatchObject({ kind: 'a1111', drawing: { facts: { samplers: ['Euler a'] } } });
+  expect(await identity).toMatchObject({ kind: 'a1111', imageServer: { facts: { samplers: ['Euler a'] } } });
   expect(one.asked('/sdapi/v1/options')).toHaveLength(1);
 });
 

@@ -1,7 +1,7 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
 import type {
-  DrawOptions,
+  GenerateOptions,
   GraphEvent,
   GraphRequest,
   ImageEngine,
@@ -12,31 +12,35 @@ import type {
 } from '../../../core/image.ts';
 import type { SentFields } from '../../../core/sent-fields.ts';
 import { onBackend, RemoteTaskEngine } from '../backend-pool.ts';
-import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { passedFields } from '../passed-fields.ts';
+import { type AsPng, type GeneratedImage, type ImageServer, readPng } from './server.ts';
 
 const isPng = (bytes: Uint8Array): boolean => bytes[0] === 0x89 && bytes[1] === 0x50;
 
 const noGraphs = { feature: 'A whole graph', instead: 'only ComfyUI runs those' };
 
-type Work<Answer> = (server: DrawingServer, host: string, pass: readonly string[] | undefined) => Promise<Answer>;
+type Work<Answer> = (server: ImageServer, host: string, pass: readonly string[] | undefined) => Promise<Answer>;
 
 /** Image engine of `--sdremote`: a backend with its own image API, detected by `identifyDrawing`. */
-export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> implements ImageEngine {
+export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng }> implements ImageEngine {
   facts(): ImageFacts | undefined {
-    return this.pool.backends.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
+    return this.pool.backends.find(({ identity }) => identity?.imageServer)?.identity?.imageServer?.facts;
   }
 
-  async *draw(request: ImageRequest, signal: AbortSignal, { sent }: DrawOptions = {}): AsyncGenerator<ImageEvent> {
+  async *generate(
+    request: ImageRequest,
+    signal: AbortSignal,
+    { sent }: GenerateOptions = {},
+  ): AsyncGenerator<ImageEvent> {
     const { width, height, steps, sampler, scheduler, count } = request;
-    let last: RemotePicture | undefined;
+    let last: GeneratedImage | undefined;
     for (let index = 0; index < count; index += 1) {
       // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
-      const { picture, host } = yield* this.#drawOne(one, signal, sent);
-      const { png } = await readPng(this.deps.asPng, picture.bytes, host);
-      yield { type: 'picture', index, seed: picture.seed, png };
-      last = picture;
+      const { image, host } = yield* this.#drawOne(one, signal, sent);
+      const { png } = await readPng(this.deps.asPng, image.bytes, host);
+      yield { type: 'image', index, seed: image.seed, png };
+      last = image;
     }
     yield { type: 'finish', width, height, steps, ...(last?.used ?? { sampler, scheduler }), notes: last?.notes ?? [] };
   }
@@ -62,7 +66,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
     return this.#ask(signal, async (server) => (await server.graphs?.nodes(signal)) ?? {});
   }
 
-  /** Progress events, then the picture. An abort also interrupts the backend. */
+  /** Progress events, then the image. An abort also interrupts the backend. */
   #drawOne(request: ImageRequest, signal: AbortSignal, sent: SentFields | undefined) {
     let converting = false;
     const reporter =
@@ -83,14 +87,14 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
             converting = false;
           });
       };
-    return followed<ImageEvent, { readonly picture: RemotePicture; readonly host: string }>(signal, (push, whole) =>
+    return followed<ImageEvent, { readonly image: GeneratedImage; readonly host: string }>(signal, (push, whole) =>
       this.#ask(whole, async (server, host, pass) => {
-        // Not awaited: if the interrupt fails, the picture completes unused.
+        // Not awaited: if the interrupt fails, the image completes unused.
         const stop = (): void => void server.stop().catch(() => undefined);
         whole.addEventListener('abort', stop, { once: true });
         try {
           const passed = (body: object) => passedFields(body, sent, pass);
-          return { picture: await server.draw(request, whole, reporter(push), passed), host };
+          return { image: await server.generate(request, whole, reporter(push), passed), host };
         } finally {
           whole.removeEventListener('abort', stop);
         }
@@ -101,7 +105,7 @@ export class RemoteDrawing extends RemoteTaskEngine<{ readonly asPng: AsPng }> i
   #ask<Answer>(signal: AbortSignal, work: Work<Answer>): Promise<Answer> {
     const { pool } = this;
     return onBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
-      const server = backend.identity?.drawing?.server;
+      const server = backend.identity?.imageServer?.server;
       if (server) return work(server, backend.address.host, backend.address.pass);
       throw new AppError('engine-failed', { capability: pool.capability, reason: 'the backend draws no pictures' });
     });
