@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { Message } from '../chat/messages.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
+import type { ImageEditor } from '../core/image-editing.ts';
 import type { ModelLibrary, ModelMemory, ModelsView } from '../core/models-view.ts';
 import type { Product } from '../core/product.ts';
 import type { ObservedRequest, ObserveRequest } from '../core/request-observer.ts';
