@@ -8,13 +8,8 @@ const tags: readonly (readonly [start: string, end: string])[] = [
   ['<|channel|>analysis<|message|>', '<|start|>assistant<|channel|>final<|message|>'],
 ];
 
-interface SplitReply {
-  readonly reasoning: string;
-  readonly text: string;
-}
-
 /** Splits raw text into reasoning and reply. A closing tag alone means that the prompt had the opening one. */
-export function splitReasoning(raw: string): SplitReply {
+export function splitReasoning(raw: string): { readonly reasoning: string; readonly text: string } {
   const body = raw.replace(/^\s+/, '');
   for (const [start, end] of tags) {
     const opened = body.startsWith(start);

@@ -12,6 +12,20 @@ export interface ReplyState {
   readonly failed: string | undefined;
 }
 
+/** An event of a stream of the native API. */
+export interface NativeEvent {
+  readonly token?: string;
+  readonly finish_reason?: string | null;
+  readonly error?: { readonly message?: string };
+  readonly warnings?: readonly string[];
+}
+
+export function withNativeEvent<Reply extends ReplyState>(reply: Reply, event: NativeEvent): Reply {
+  const { token = '', finish_reason: finish, error } = event;
+  const failed = finish === 'error' ? (error?.message ?? texts.reply.unfinished) : reply.failed;
+  return { ...reply, text: reply.text + token, finish: finish ?? reply.finish, failed };
+}
+
 /** How one API streams replies. */
 export interface ReplyFormat<Reply extends ReplyState> {
   readonly path: string;

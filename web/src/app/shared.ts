@@ -34,8 +34,8 @@ export async function takeShared(): Promise<void> {
 }
 
 /** The page of the chats may still be loading. */
-async function added({ files, text }: Share, attempts = 100): Promise<boolean> {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
+async function added({ files, text }: Share): Promise<boolean> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
     if (await addToMessage(files, text)) return true;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

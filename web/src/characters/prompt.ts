@@ -193,10 +193,8 @@ function greetingIndex({ turns }: Chat, [first]: readonly Turn[]): number {
   const greetings = Object.values(turns)
     .filter(({ parent, role }) => parent === null && role === 'assistant')
     .sort((a, b) => a.at - b.at);
-  return Math.max(
-    0,
-    greetings.findIndex(({ id }) => id === first?.id),
-  );
+  const index = greetings.findIndex(({ id }) => id === first?.id);
+  return Math.max(0, index);
 }
 
 /** Entries that are always sent come first; of the others those with a low order. */

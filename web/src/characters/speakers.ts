@@ -10,12 +10,8 @@ export interface SpeakerContext {
 
 /** The turns since the last message of the person, which is the first of them. */
 function round(path: readonly Turn[]): readonly Turn[] {
-  return path.slice(
-    Math.max(
-      0,
-      path.findLastIndex(({ role }) => role === 'user'),
-    ),
-  );
+  const question = path.findLastIndex(({ role }) => role === 'user');
+  return path.slice(Math.max(0, question));
 }
 
 /**

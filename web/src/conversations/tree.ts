@@ -99,16 +99,11 @@ export function withChosen(chat: Chat, id: string): Chat {
 export function withoutTurn(chat: Chat, id: string): Chat {
   const turn = chat.turns[id];
   if (!turn) return chat;
-  const gone = new Set([id]);
   const branches = branchesOf(chat);
-  for (const one of gone) for (const child of branches.get(one) ?? []) gone.add(child.id);
-  const turns = Object.fromEntries(Object.entries(chat.turns).filter(([key]) => !gone.has(key)));
-  const chosen = Object.fromEntries(
-    Object.entries(chat.chosen).filter(([key, child]) => !gone.has(key) && !gone.has(child)),
-  );
-  const siblings = branches.get(turn.parent) ?? [];
-  const at = siblings.findIndex((one) => one.id === id);
-  const heir = siblings[at - 1] ?? siblings[at + 1];
+  const removed = withDescendants(id, branches);
+  const turns = Object.fromEntries(Object.entries(chat.turns).filter(([key]) => !removed.has(key)));
+  const chosen = choicesWithout(chat, removed);
+  const heir = nearestSibling(turn, branches);
   if (chat.chosen[turn.parent ?? root] === id && heir) chosen[turn.parent ?? root] = heir.id;
   return touched({ ...chat, turns, chosen }, chat.changedAt);
 }
@@ -118,27 +113,22 @@ export function withoutMessage(chat: Chat, id: string): Chat {
   const turn = chat.turns[id];
   if (!turn) return chat;
   const branches = branchesOf(chat);
-  const gone = new Set([id]);
-  for (const one of gone) for (const child of branches.get(one) ?? []) if (child.role === 'tool') gone.add(child.id);
+  const removed = withDescendants(id, branches, ({ role }) => role === 'tool');
   const parentOf = (key: string | null): string | null => {
     let parent = key;
-    while (parent !== null && gone.has(parent)) parent = chat.turns[parent]?.parent ?? null;
+    while (parent !== null && removed.has(parent)) parent = chat.turns[parent]?.parent ?? null;
     return parent;
   };
   const turns = Object.fromEntries(
     Object.values(chat.turns)
-      .filter((one) => !gone.has(one.id))
-      .map((one) => [one.id, gone.has(one.parent ?? '') ? { ...one, parent: parentOf(one.parent) } : one]),
+      .filter((one) => !removed.has(one.id))
+      .map((one) => [one.id, removed.has(one.parent ?? '') ? { ...one, parent: parentOf(one.parent) } : one]),
   );
-  const chosen = Object.fromEntries(
-    Object.entries(chat.chosen).filter(([key, child]) => !gone.has(key) && !gone.has(child)),
-  );
+  const chosen = choicesWithout(chat, removed);
   if (chat.chosen[turn.parent ?? root] === id) {
     let next: string | undefined = id;
-    while (next !== undefined && gone.has(next)) next = chat.chosen[next];
-    const siblings = branches.get(turn.parent) ?? [];
-    const at = siblings.findIndex((one) => one.id === id);
-    const heir = next ?? siblings[at - 1]?.id ?? siblings[at + 1]?.id;
+    while (next !== undefined && removed.has(next)) next = chat.chosen[next];
+    const heir = next ?? nearestSibling(turn, branches)?.id;
     if (heir !== undefined) chosen[turn.parent ?? root] = heir;
   }
   const { summary, ...rest } = chat;
@@ -147,6 +137,26 @@ export function withoutMessage(chat: Chat, id: string): Chat {
     { ...rest, turns, chosen, ...(summary && upTo ? { summary: { ...summary, upTo } } : {}) },
     chat.changedAt,
   );
+}
+
+type Branches = ReturnType<typeof branchesOf>;
+
+/** The ids of a turn and of all below it, or of those below it that are connected by turns of this kind. */
+function withDescendants(id: string, branches: Branches, includes: (turn: Turn) => boolean = () => true): Set<string> {
+  const ids = new Set([id]);
+  for (const one of ids) for (const child of branches.get(one) ?? []) if (includes(child)) ids.add(child.id);
+  return ids;
+}
+
+function choicesWithout({ chosen }: Chat, removed: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(chosen).filter(([key, child]) => !removed.has(key) && !removed.has(child)));
+}
+
+/** The version of a turn before it, else the one after it. */
+function nearestSibling({ id, parent }: Turn, branches: Branches): Turn | undefined {
+  const siblings = branches.get(parent) ?? [];
+  const at = siblings.findIndex((one) => one.id === id);
+  return siblings[at - 1] ?? siblings[at + 1];
 }
 
 /** A new chat with the turns shown up to this one, and the settings of the chat. */

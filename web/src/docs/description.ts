@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf } from '../api/loose.ts';
+import { containsWords } from '../ui/search.ts';
 
 /** The parts of the OpenAPI document that the page shows. */
 export interface Operation {
@@ -187,13 +188,9 @@ export function withoutAliases(groups: readonly Group[]): readonly Group[] {
 
 /** Operations that contain all words in their path, summary or field names. */
 export function found(groups: readonly Group[], search: string): readonly Group[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return groups;
-  const fits = (operation: Operation): boolean => {
-    const names = operation.fields.map(({ name }) => name).join(' ');
-    const text = `${operation.method} ${operation.path} ${operation.summary} ${names}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
+  if (search.trim() === '') return groups;
+  const fits = ({ method, path, summary, fields }: Operation): boolean =>
+    containsWords([method, path, summary, ...fields.map(({ name }) => name)].join(' '), search);
   return groups
     .map((group) => ({ ...group, operations: group.operations.filter(fits) }))
     .filter(({ operations }) => operations.length > 0);

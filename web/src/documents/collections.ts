@@ -23,11 +23,10 @@ export interface Collection {
   readonly is_outdated: boolean;
 }
 
-interface CollectionFolder {
+export interface CollectionFolder {
   readonly path: string;
   readonly include: readonly string[];
   readonly exclude: readonly string[];
-  readonly max_file_bytes: number;
   /** What was left out of it, or why it cannot be read. */
   readonly note?: string | null;
 }
@@ -38,7 +37,6 @@ export interface CollectionFile {
   /** In a watched folder: the path relative to it. */
   readonly path?: string | null;
   readonly bytes: number;
-  readonly created_at: number;
   readonly status: 'in_progress' | 'completed' | 'cancelled' | 'failed';
   /** 0 to 1. */
   readonly progress: number;
@@ -102,8 +100,8 @@ export const deleteCollection = (id: string): Promise<unknown> => call(of(id), {
 
 export const reindex = (id: string): Promise<unknown> => call(of(id, '/reindex'), { body: {} });
 
-export async function fetchFiles(id: string, background = true): Promise<readonly CollectionFile[]> {
-  const { files } = await read<{ files: readonly CollectionFile[] }>(of(id, '/files'), { background });
+export async function fetchFiles(id: string): Promise<readonly CollectionFile[]> {
+  const { files } = await read<{ files: readonly CollectionFile[] }>(of(id, '/files'), { background: true });
   return files;
 }
 

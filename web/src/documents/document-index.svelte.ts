@@ -258,12 +258,12 @@ const keptMs = 24 * 60 * 60 * 1000;
 let cleaned = false;
 
 /** Deletes indexes of documents that are in no chat any more; once per page. */
-export async function deleteUnused(used: () => ReadonlySet<string>, now = Date.now()): Promise<void> {
+export async function deleteUnused(used: () => ReadonlySet<string>): Promise<void> {
   if (cleaned) return;
   cleaned = true;
   const ids = used();
   const all = await stored.all().catch(() => []);
-  for (const { id, at } of all) if (!ids.has(id) && now - at > keptMs) await stored.remove(id).catch(() => {});
+  for (const { id, at } of all) if (!ids.has(id) && Date.now() - at > keptMs) await stored.remove(id).catch(() => {});
 }
 
 function show(index: DocumentIndex, step: 'embedding' | 'ready'): void {

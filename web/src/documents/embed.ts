@@ -7,15 +7,13 @@ export interface Embedded {
   readonly vectors: readonly Float32Array[];
 }
 
-export type Embed = (texts: readonly string[], signal?: AbortSignal) => Promise<Embedded>;
-
 interface WireEmbeddings {
   readonly model?: string;
   readonly data: readonly { readonly index: number; readonly embedding: string | readonly number[] }[];
 }
 
 /** Vectors of texts by the embedding model of the server. Texts that are too long for it are cut. */
-export const embed: Embed = async (texts, signal) => {
+export const embed: (texts: readonly string[], signal?: AbortSignal) => Promise<Embedded> = async (texts, signal) => {
   const { model = '', data } = await read<WireEmbeddings>('v1/embeddings', {
     body: { input: texts, encoding_format: 'base64', truncate: true },
     signal,

@@ -134,12 +134,12 @@ function headingText(line: string): string {
   return line.replace(/^#+\s+|^\[|\]$/g, '').trim();
 }
 
-/** Ranges that overlap or touch become one, in order; `gap` characters between them count as touching. */
-export function mergedPassages(passages: readonly Passage[], gap = 2): Passage[] {
+/** Ranges that overlap become one, in order, and those with two characters at most between them. */
+export function mergedPassages(passages: readonly Passage[]): Passage[] {
   const merged: Passage[] = [];
   for (const passage of [...passages].sort((a, b) => a.start - b.start)) {
     const last = merged.at(-1);
-    if (last && passage.start - last.end <= gap)
+    if (last && passage.start - last.end <= 2)
       merged[merged.length - 1] = { ...last, end: Math.max(last.end, passage.end) };
     else merged.push(passage);
   }

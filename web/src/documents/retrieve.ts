@@ -205,11 +205,6 @@ function withoutRepeated(sources: readonly Source[]): readonly Source[] {
   );
 }
 
-interface Candidate {
-  readonly document: Attachment;
-  readonly passage: Passage;
-}
-
 async function bestSources(
   documents: readonly Attachment[],
   indexes: readonly DocumentIndex[],
@@ -218,7 +213,10 @@ async function bestSources(
   signal: AbortSignal,
 ): Promise<readonly Source[]> {
   const candidates = documents.flatMap((document, at) =>
-    (indexes[at]?.passages ?? []).map((passage): Candidate => ({ document, passage })),
+    (indexes[at]?.passages ?? []).map((passage): { readonly document: Attachment; readonly passage: Passage } => ({
+      document,
+      passage,
+    })),
   );
   const candidateTexts = candidates.map(({ document, passage }) => textOf(document, passage));
   const { question, recent } = questionOf(path);

@@ -17,7 +17,7 @@ export interface ImageSettings {
   /** Empty leaves it to the model. */
   readonly sampler: string;
   readonly scheduler: string;
-  readonly loras: readonly ChosenLora[];
+  readonly loras: readonly { readonly name: string; readonly weight: number }[];
   /** Factor by which the finished image is upscaled; 1 for none. */
   readonly enlarge: number;
   /** -1 is random. */
@@ -29,11 +29,6 @@ export interface ImageSettings {
   readonly factor: number;
   /** Of a saved inpainting, so that it can be edited again. */
   readonly mask?: readonly MaskStep[];
-}
-
-interface ChosenLora {
-  readonly name: string;
-  readonly weight: number;
 }
 
 export const defaultSettings: ImageSettings = {

@@ -1,14 +1,8 @@
 import { acquire, hold, type Release } from '../saved/ownership.ts';
 
-/** A drawing that the server works on; `note` is what the page needs when it arrives. */
-interface PendingDrawing<Note> {
-  readonly genkey: string;
-  readonly note: Note;
-}
-
 /**
- * Running drawings, so that they arrive after a reload: the server keeps the picture by its key. One tab fetches it; another
- * goes on if that tab is closed.
+ * Images that the server generates, so that they arrive after a reload: it keeps them by their key. One tab fetches an image;
+ * another goes on if that tab is closed. `note` is what the page needs when it arrives.
  */
 export function pendingDrawings<Note>(kind: string) {
   const prefix = `parley.drawing.${kind}.`;
@@ -28,7 +22,7 @@ export function pendingDrawings<Note>(kind: string) {
       };
     },
     /** Finishes each drawing of a closed page, when no other tab does. */
-    async resume(finish: (drawing: PendingDrawing<Note>) => Promise<void>): Promise<void> {
+    async resume(finish: (drawing: { readonly genkey: string; readonly note: Note }) => Promise<void>): Promise<void> {
       const names = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '');
       const keys = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
       for (const genkey of keys) {

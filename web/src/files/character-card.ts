@@ -105,11 +105,19 @@ function depthPromptOf({ prompt, depth, role }: Fields): DepthPrompt | undefined
   return { text, depth: Math.max(0, Math.trunc(numberIn(depth, 4))), role: known };
 }
 
+/** Of the assets of a card. */
+export function mainIcon({ assets }: Fields): Fields | undefined {
+  const icons = listIn(assets, 1000)
+    .map(fieldsOf)
+    .filter(({ type }) => type === 'icon');
+  return icons.find(({ name }) => name === 'main') ?? icons[0];
+}
+
 /** Cards as JSON may have their picture as a data URL. */
-function embeddedPicture({ assets, avatar }: Fields): Blob | undefined {
-  const icons = (Array.isArray(assets) ? assets.map(fieldsOf) : []).filter(({ type }) => type === 'icon');
-  const icon = icons.find(({ name }) => name === 'main') ?? icons[0];
-  const url = [icon?.uri, avatar].find((one) => typeof one === 'string' && one.startsWith('data:image/'));
+function embeddedPicture(card: Fields): Blob | undefined {
+  const url = [mainIcon(card)?.uri, card.avatar].find(
+    (one) => typeof one === 'string' && one.startsWith('data:image/'),
+  );
   try {
     return url === undefined ? undefined : blobOf(url as string);
   } catch {

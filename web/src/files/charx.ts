@@ -1,6 +1,6 @@
-import { fieldsOf, listIn, textIn } from '../api/loose.ts';
+import { fieldsOf, textIn } from '../api/loose.ts';
 import type { Character } from '../conversations/character.ts';
-import { characterOfCard } from './character-card.ts';
+import { characterOfCard, mainIcon } from './character-card.ts';
 import { texts } from './texts.ts';
 import { Unreadable } from './unreadable.ts';
 import { readZip, type ZipEntry } from './zip.ts';
@@ -34,10 +34,7 @@ const types: Readonly<Record<string, string>> = {
 
 /** The main icon: `embeded://` (the specification spells it so) names a file of the archive. */
 async function icon(card: unknown, entries: readonly ZipEntry[]): Promise<Blob | undefined> {
-  const icons = listIn(fieldsOf(fieldsOf(card).data).assets, 1000)
-    .map(fieldsOf)
-    .filter(({ type }) => type === 'icon');
-  const main = icons.find(({ name }) => name === 'main') ?? icons[0];
+  const main = mainIcon(fieldsOf(fieldsOf(card).data));
   const path = /^embedd?ed:\/\/(.+)$/.exec(textIn(main?.uri))?.[1];
   const found =
     entries.find(({ name }) => name === path) ??

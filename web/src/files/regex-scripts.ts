@@ -7,8 +7,6 @@ import { newScript, type RegexScript } from '../conversations/regex-script.ts';
 const maxScripts = 500;
 /** Where they apply, by the numbers of the format. */
 const placements = { user: 1, reply: 2, commands: 3, world: 5, reasoning: 6 } as const;
-type ForeignPlace = 'commands' | 'world' | 'reasoning';
-
 export function isRegexScript(value: unknown): boolean {
   const [first] = Array.isArray(value) ? value : [value];
   const { findRegex, replaceString } = fieldsOf(first);
@@ -62,7 +60,7 @@ function depthIn(value: unknown): number | undefined {
 }
 
 /** Where else the script applies in SillyTavern. */
-export function foreignPlaces({ foreign = {} }: RegexScript): ForeignPlace[] {
+export function foreignPlaces({ foreign = {} }: RegexScript): ('commands' | 'world' | 'reasoning')[] {
   const others = listIn(foreign.placement, 20);
   return (['commands', 'world', 'reasoning'] as const).filter((place) => others.includes(placements[place]));
 }

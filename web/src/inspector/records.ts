@@ -1,4 +1,5 @@
 import { reformatted } from '../api/loose.ts';
+import { containsWords } from '../ui/search.ts';
 
 /** A line of `GET api/extra/requests`. */
 export interface Summary {
@@ -114,27 +115,25 @@ export interface Filter {
 
 /** Every word of the search has to be in path, model, client, app, task, key or status. */
 export function filtered(requests: readonly Summary[], { search, family, outcome }: Filter): readonly Summary[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return requests.filter((one) => {
-    if (family !== '' && one.family !== family) return false;
-    if (outcome !== '' && one.outcome !== outcome) return false;
-    const text = [
-      one.method,
-      one.path,
-      one.family,
-      one.model,
-      one.client,
-      one.program,
-      one.task,
-      one.key,
-      one.status,
-      one.outcome,
-      one.id,
-    ]
-      .join(' ')
-      .toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const searched = [
+    'method',
+    'path',
+    'family',
+    'model',
+    'client',
+    'program',
+    'task',
+    'key',
+    'status',
+    'outcome',
+    'id',
+  ] as const;
+  return requests.filter(
+    (one) =>
+      (family === '' || one.family === family) &&
+      (outcome === '' || one.outcome === outcome) &&
+      containsWords(searched.map((name) => one[name]).join(' '), search),
+  );
 }
 
 /** JSON with indents; other texts as they are. */

@@ -24,7 +24,7 @@ export class Launcher {
   gone = $state(false);
 
   async begin(): Promise<void> {
-    try {
+    await this.#attempt(async () => {
       const form = await ask<Form>('form');
       this.form = form;
       this.values = { ...form.values };
@@ -32,9 +32,7 @@ export class Launcher {
       this.notes = form.notes;
       this.state = form.state;
       void this.#listen();
-    } catch (error) {
-      this.problems = problemsOf(error);
-    }
+    });
   }
 
   field(key: string): Field | undefined {
@@ -46,29 +44,23 @@ export class Launcher {
   }
 
   async check(): Promise<void> {
-    try {
+    await this.#attempt(async () => {
       const { problems, command } = await ask<Checked>('check', { values: this.values });
       this.problems = problems;
       this.command = command;
-    } catch (error) {
-      this.problems = problemsOf(error);
-    }
+    });
   }
 
   async launch(): Promise<boolean> {
     this.problems = [];
-    try {
+    return this.#attempt(async () => {
       const { notes } = await ask<{ notes: readonly string[] }>('launch', { values: this.values });
       this.notes = notes;
-      return true;
-    } catch (error) {
-      this.problems = problemsOf(error);
-      return false;
-    }
+    });
   }
 
   async stop(): Promise<void> {
-    await ask('stop', {}).catch((error) => (this.problems = problemsOf(error)));
+    await this.#attempt(() => ask('stop', {}));
   }
 
   async quit(): Promise<void> {
@@ -77,21 +69,30 @@ export class Launcher {
   }
 
   async load(path: string): Promise<void> {
-    try {
+    await this.#attempt(async () => {
       const { values, programs, notes } = await ask<Pick<Form, 'values' | 'programs' | 'notes'>>('load', { path });
       this.values = { ...values };
       this.programs = programs;
       this.notes = notes;
       this.problems = [];
-    } catch (error) {
-      this.problems = problemsOf(error);
-    }
+    });
   }
 
   /** The programs of the file: without consent they stay out of the settings, and so of every launch. */
   decide(allowed: boolean): void {
     if (allowed) this.values.engine = this.programs;
     this.programs = [];
+  }
+
+  /** False if the work has failed; the problems say why. */
+  async #attempt(work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.problems = problemsOf(error);
+      return false;
+    }
   }
 
   /** Follows the console until the launcher quits. */

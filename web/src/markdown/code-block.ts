@@ -9,8 +9,7 @@ const maxColoured = 60_000;
 /** Per growing code block: the length shown, and when it was highlighted. */
 const growing = new WeakMap<Element, { opening: string; shown: number; colouredAt: number }>();
 
-type Highlight = typeof import('./highlight.ts');
-let highlight: Highlight | undefined;
+let highlight: typeof import('./highlight.ts') | undefined;
 
 /** Remembers a rendered code block, so that new text can be appended to it. */
 export function startGrowing(target: HTMLElement, { opening, body }: OpenCode): void {

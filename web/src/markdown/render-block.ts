@@ -21,8 +21,7 @@ const allowed = {
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
-type Formulas = typeof import('./formulas.ts');
-let formulas: Formulas | undefined;
+let formulas: typeof import('./formulas.ts') | undefined;
 
 interface BlockOptions {
   /** The block is still growing. */

@@ -10,13 +10,6 @@ export interface Memory {
   /** The character that knows it; null for what every chat may know. */
   readonly character: string | null;
   readonly pinned: boolean;
-  readonly changed_at: number;
-}
-
-type Change = Partial<Pick<Memory, 'text' | 'pinned' | 'character'>>;
-interface ChatMessage {
-  readonly role: string;
-  readonly content: string;
 }
 
 const root = 'api/extra/memories';
@@ -29,7 +22,10 @@ export async function fetchMemories(): Promise<readonly Memory[]> {
 export const addMemory = (text: string, character?: string): Promise<Memory> =>
   read<Memory>(root, { body: { text, ...(character === undefined ? {} : { character }) } });
 
-export const changeMemory = (id: string, change: Change): Promise<Memory> => read<Memory>(of(id), { body: change });
+export const changeMemory = (
+  id: string,
+  change: Partial<Pick<Memory, 'text' | 'pinned' | 'character'>>,
+): Promise<Memory> => read<Memory>(of(id), { body: change });
 
 export const deleteMemory = (id: string): Promise<unknown> => call(of(id), { method: 'DELETE' });
 
@@ -40,7 +36,10 @@ export async function findMemories(text: string, character: string | undefined, 
 }
 
 /** What a chat says that may be worth remembering, by the model. */
-export async function suggestMemories(messages: readonly ChatMessage[], model?: string): Promise<readonly string[]> {
+export async function suggestMemories(
+  messages: readonly { readonly role: string; readonly content: string }[],
+  model?: string,
+): Promise<readonly string[]> {
   const body = { messages, ...(model === undefined ? {} : { model }) };
   return (await read<{ suggestions: readonly string[] }>(`${root}/suggest`, { body, background: true })).suggestions;
 }

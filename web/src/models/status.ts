@@ -1,3 +1,5 @@
+import { containsWords } from '../ui/search.ts';
+
 /** The reply of `GET /api/extra/models`; unknown values are null. */
 export interface ModelsAnswer {
   readonly models: readonly ModelStatus[];
@@ -120,10 +122,9 @@ export function parametersText(count: number): string {
 
 /** Models on this machine that match every word of the search, those of the admin folder first. */
 export function searchLibrary(entries: readonly LibraryEntry[], search: string): LibraryEntry[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const textOf = ({ name, filename, program, quantization }: LibraryEntry): string =>
-    [name, filename, program, quantization].join(' ').toLowerCase();
-  return entries.filter((entry) => words.every((word) => textOf(entry).includes(word)));
+  return entries.filter(({ name, filename, program, quantization }) =>
+    containsWords([name, filename, program, quantization].join(' '), search),
+  );
 }
 
 /** The end of a switch: the text models have changed, or it has failed. */

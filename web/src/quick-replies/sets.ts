@@ -1,4 +1,4 @@
-import { fieldsOf, flagIn, listIn, textIn } from '../api/loose.ts';
+import { type Fields, fieldsOf, flagIn, listIn, textIn } from '../api/loose.ts';
 import { type MacroValues, resolveMacros } from '../characters/macros.ts';
 import { commandIn, commandsIn } from './slash.ts';
 
@@ -57,13 +57,8 @@ export function quickReplyFile(replies: readonly QuickReply[]): object {
 /** The quick replies of a file of Parley, or of a set of SillyTavern in either version. */
 export function quickRepliesIn(value: unknown, newId: () => string): QuickReply[] {
   const fields = fieldsOf(value);
-  const found =
-    fields.format === format
-      ? listIn(fields.replies, maxReplies).map(ownReply)
-      : Array.isArray(fields.qrList)
-        ? listIn(fields.qrList, maxReplies).map((one) => replyOfSet(one, fields))
-        : listIn(fields.quickReplySlots, maxReplies).map((one) => replyOfSlot(one, fields));
-  return found
+  const replies = fields.format === format ? listIn(fields.replies, maxReplies).map(ownReply) : repliesOfSet(fields);
+  return replies
     .filter(({ label, text }) => text.trim() !== '' || label !== '')
     .map((one) => ({ ...withKnownCommands(one), id: newId() }));
 }
@@ -75,38 +70,37 @@ function ownReply(value: unknown): Read {
   return { label: textIn(label), text: textIn(text), send: flagIn(send, true), button: flagIn(button, true) };
 }
 
-function replyOfSet(value: unknown, set: Readonly<Record<string, unknown>>): Read {
-  const fields = fieldsOf(value);
-  const text = textIn(fields.message);
-  const starts = ['executeOnStartup', 'executeOnUser', 'executeOnAi', 'executeOnChatChange', 'executeOnNewChat'];
-  return {
-    label: textIn(fields.label) || textIn(fields.title),
-    text: withInput(text, flagIn(set.injectInput, false), flagIn(set.placeBeforeInput, false)),
-    send: !flagIn(set.disableSend, false),
-    button: !flagIn(fields.isHidden, false),
-    ...lostParts(
-      starts.some((name) => flagIn(fields[name], false)),
-      listIn(fields.contextList).length > 0,
-    ),
-  };
+/** The names of the fields in both versions of the sets of SillyTavern, with those of what starts a reply by itself. */
+const setVersions = [
+  {
+    ...({ list: 'qrList', text: 'message', hidden: 'isHidden', menu: 'contextList' } as const),
+    ...({ inject: 'injectInput', before: 'placeBeforeInput', unsent: 'disableSend' } as const),
+    starts: ['executeOnStartup', 'executeOnUser', 'executeOnAi', 'executeOnChatChange', 'executeOnNewChat'],
+  },
+  {
+    ...({ list: 'quickReplySlots', text: 'mes', hidden: 'hidden', menu: 'contextMenu' } as const),
+    ...({ inject: 'AutoInputInject', before: 'placeBeforeInputEnabled', unsent: 'quickActionEnabled' } as const),
+    starts: ['userMessage', 'botMessage', 'chatLoad', 'appStartup'].map((event) => `autoExecute_${event}`),
+  },
+];
+
+function repliesOfSet(set: Fields): Read[] {
+  const names = setVersions.find(({ list }) => Array.isArray(set[list]));
+  return names === undefined
+    ? []
+    : listIn(set[names.list], maxReplies).map((one) => replyOfSet(fieldsOf(one), set, names));
 }
 
-function replyOfSlot(value: unknown, set: Readonly<Record<string, unknown>>): Read {
-  const fields = fieldsOf(value);
-  const starts = [
-    'autoExecute_userMessage',
-    'autoExecute_botMessage',
-    'autoExecute_chatLoad',
-    'autoExecute_appStartup',
-  ];
+function replyOfSet(fields: Fields, set: Fields, names: (typeof setVersions)[number]): Read {
+  const isOn = (flags: Fields, name: string): boolean => flagIn(flags[name], false);
   return {
-    label: textIn(fields.label),
-    text: withInput(textIn(fields.mes), flagIn(set.AutoInputInject, false), flagIn(set.placeBeforeInputEnabled, false)),
-    send: !flagIn(set.quickActionEnabled, false),
-    button: !flagIn(fields.hidden, false),
+    label: textIn(fields.label) || textIn(fields.title),
+    text: withInput(textIn(fields[names.text]), isOn(set, names.inject), isOn(set, names.before)),
+    send: !isOn(set, names.unsent),
+    button: !isOn(fields, names.hidden),
     ...lostParts(
-      starts.some((name) => flagIn(fields[name], false)),
-      listIn(fields.contextMenu).length > 0,
+      names.starts.some((name) => isOn(fields, name)),
+      listIn(fields[names.menu]).length > 0,
     ),
   };
 }

@@ -1,17 +1,7 @@
 /** Commands that are typed as `/name argument`. */
 export const commandNames = [
-  ...([
-    'retry',
-    'continue',
-    'impersonate',
-    'image',
-    'system',
-    'compare',
-    'search',
-    'summarize',
-    'new',
-    'model',
-  ] as const),
+  ...(['retry', 'continue', 'impersonate', 'image', 'system'] as const),
+  ...(['compare', 'search', 'summarize', 'new', 'model'] as const),
 ] as const;
 export type CommandName = (typeof commandNames)[number];
 

@@ -60,21 +60,9 @@ export async function fittedPath(
     if (counted <= room) break;
     const scale = counted / Math.max(1, estimate(kept));
     const rest = path.slice(kept);
-    const more = droppedTurns(
-      rest,
-      rest.map((turn) => estimateOf(turn) * scale),
-      room - fixed * scale,
-    );
-    const next =
-      kept +
-      Math.max(
-        more,
-        droppedTurns(
-          rest,
-          rest.map(() => 1),
-          rest.length - 1,
-        ),
-      );
+    const scaled = rest.map((turn) => estimateOf(turn) * scale);
+    const atLeastOne = droppedTurns(rest, Array(rest.length).fill(1), rest.length - 1);
+    const next = kept + Math.max(atLeastOne, droppedTurns(rest, scaled, room - fixed * scale));
     if (next === kept) break;
     kept = next;
   }

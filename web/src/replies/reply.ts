@@ -1,4 +1,4 @@
-import type { ReplyFormat } from '../api/running-reply.ts';
+import { type NativeEvent, type ReplyFormat, withNativeEvent } from '../api/running-reply.ts';
 import { texts } from '../api/texts.ts';
 import type { Statistics, TokenChance, ToolCall } from '../conversations/conversation.ts';
 
@@ -34,11 +34,6 @@ interface WireCall {
   readonly id?: string;
   readonly function?: { readonly name?: string; readonly arguments?: string };
 }
-interface WireSaid {
-  readonly content?: string | null;
-  readonly reasoning_content?: string | null;
-  readonly tool_calls?: readonly WireCall[] | null;
-}
 interface WireLogprob {
   readonly token: string;
   readonly logprob: number;
@@ -48,7 +43,11 @@ export interface WireReply {
   readonly model?: string;
   readonly error?: { readonly message?: string } | string;
   readonly choices?: readonly {
-    readonly delta?: WireSaid;
+    readonly delta?: {
+      readonly content?: string | null;
+      readonly reasoning_content?: string | null;
+      readonly tool_calls?: readonly WireCall[] | null;
+    };
     readonly finish_reason?: string | null;
     readonly logprobs?: {
       readonly content?: readonly (WireLogprob & { readonly top_logprobs?: readonly WireLogprob[] })[] | null;
@@ -111,28 +110,14 @@ export const chatReplies: ReplyFormat<Reply> = {
   gone: texts.reply.gone,
 };
 
-/** An event of a stream of the native API. */
-interface WireText {
-  readonly token?: string;
-  readonly finish_reason?: string | null;
-  readonly error?: { readonly message?: string };
-}
-
-function withText(reply: Reply, piece: WireText): Reply {
-  return {
-    ...reply,
-    text: reply.text + (piece.token ?? ''),
-    finish: piece.finish_reason ?? reply.finish,
-    failed: piece.finish_reason === 'error' ? (piece.error?.message ?? texts.reply.unfinished) : reply.failed,
-    tokens: piece.token === undefined ? reply.tokens : reply.tokens + 1,
-  };
-}
-
 /** Replies of the native API, to prompts without a chat template. */
 export const namesReplies: ReplyFormat<Reply> = {
   path: 'api/extra/generate/stream',
   empty: noReply,
-  withEvent: (reply, data) => withText(reply, JSON.parse(data) as WireText),
+  withEvent: (reply, data) => {
+    const event = JSON.parse(data) as NativeEvent;
+    return { ...withNativeEvent(reply, event), tokens: reply.tokens + (event.token === undefined ? 0 : 1) };
+  },
   gone: texts.reply.gone,
 };
 

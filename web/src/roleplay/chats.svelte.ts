@@ -13,21 +13,18 @@ import { settings } from '../settings/settings.svelte.ts';
 import { hiddenReply } from './hidden-request.ts';
 import { newCharacterChat } from './new-chat.ts';
 
-/** Starts a chat with one character, or a group. Without a persona it has the default one. */
-export function startCharacterChat(cast: readonly Character[], persona?: string): Chat {
-  const chosen = persona ?? preferences.persona;
-  const chat = newCharacterChat(cast, { newId, now: Date.now(), persona: chosen === '' ? undefined : chosen });
+/** Starts a chat with one character, or a group, and the default persona. */
+export function startCharacterChat(cast: readonly Character[]): Chat {
+  const chat = newCharacterChat(cast, { newId, now: Date.now(), persona: preferences.persona || undefined });
   chatRecords.put(chat);
   return chat;
 }
 
-interface ImpersonateOptions {
-  readonly onText?: (text: string) => void;
-  readonly signal?: AbortSignal;
-}
-
 /** Writes the next message of the person, for the input field. `onText` is called with the text so far. */
-export async function impersonate(chatId: string, { onText, signal }: ImpersonateOptions = {}): Promise<string> {
+export async function impersonate(
+  chatId: string,
+  { onText, signal }: { readonly onText?: (text: string) => void; readonly signal?: AbortSignal } = {},
+): Promise<string> {
   const chat = chatRecords.find(chatId);
   if (!chat) return '';
   const cast = castOf(chat);

@@ -1,5 +1,6 @@
 import { read } from '../api/call.ts';
 import { server } from '../models/server.svelte.ts';
+import { containsWords } from '../ui/search.ts';
 import { chatFields, nativeFields, type RequestValues } from './request-fields.ts';
 import { defaultsOf, type ServerDefaults } from './server-defaults.ts';
 import { settings } from './settings.svelte.ts';
@@ -22,11 +23,7 @@ export function tabOf(hash: string): Tab | undefined {
 
 /** Whether a setting with these texts is shown for the search. */
 export function isFound(...about: readonly (string | undefined)[]): boolean {
-  const all = about.join(' ').toLowerCase();
-  return panel.query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => all.includes(word));
+  return containsWords(about.join(' '), panel.query);
 }
 
 /** What the server uses for fields that are left empty; read when the settings open and when the model changes. */

@@ -7,14 +7,11 @@ export interface Scenario {
   readonly make: (id: () => string, now: number) => Story;
 }
 
-type Opening = readonly [by: Passage['by'], text: string];
-type Entry = readonly [comment: string, keys: readonly string[], content: string];
-
 function scenario(
   [title, text]: readonly [title: string, text: string],
   fields: Partial<Story>,
-  opening: Opening,
-  world: readonly Entry[] = [],
+  opening: readonly [by: Passage['by'], text: string],
+  world: readonly (readonly [comment: string, keys: readonly string[], content: string])[] = [],
 ): Scenario {
   const make = (id: () => string, changed: number): Story =>
     newStory({

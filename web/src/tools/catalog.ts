@@ -37,13 +37,8 @@ export function resourceFiles(resource: McpResource, contents: readonly Resource
   });
 }
 
-interface PromptMessage {
-  readonly role?: string;
-  readonly content?: unknown;
-}
-
 /** The text of a prompt: its messages one after another, with roles only if the model speaks too. */
-export function promptText(messages: readonly PromptMessage[]): string {
+export function promptText(messages: readonly { readonly role?: string; readonly content?: unknown }[]): string {
   const spoken = messages.map(({ role, content }) => ({ role, text: contentText(content) }));
   const named = spoken.some(({ role }) => role === 'assistant');
   return spoken

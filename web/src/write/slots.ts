@@ -1,11 +1,5 @@
-/** A used slot of the server. */
-interface UsedSlot {
-  readonly slot: number;
-  readonly title: string;
-}
-
 /** Used slots; the slots of the server have fixed numbers, and most are empty. */
-export function usedSlots(titles: readonly string[]): UsedSlot[] {
+export function usedSlots(titles: readonly string[]): { readonly slot: number; readonly title: string }[] {
   return titles.flatMap((title, slot) => (title === '' ? [] : [{ slot, title }]));
 }
 

@@ -1,4 +1,4 @@
-import type { ReplyFormat, ReplyState } from '../api/running-reply.ts';
+import { type NativeEvent, type ReplyFormat, type ReplyState, withNativeEvent } from '../api/running-reply.ts';
 import { texts } from '../api/texts.ts';
 import type { BuiltPrompt } from '../story/prompt.ts';
 import { type Choice, type Pending, type Story, textOf } from '../story/story.ts';
@@ -7,32 +7,18 @@ export interface StoryReply extends ReplyState {
   readonly warnings: readonly string[];
 }
 
-interface WireReply {
-  readonly token?: string;
-  readonly finish_reason?: string | null;
-  readonly error?: { readonly message?: string };
-  readonly warnings?: readonly string[];
-}
-
 const empty: StoryReply = { text: '', finish: undefined, failed: undefined, warnings: [] };
 
 /** Replies of the native API. */
 export const storyReplies: ReplyFormat<StoryReply> = {
   path: 'api/extra/generate/stream',
   empty,
-  withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  withEvent: (reply, data) => {
+    const event = JSON.parse(data) as NativeEvent;
+    return { ...withNativeEvent(reply, event), warnings: event.warnings ?? reply.warnings };
+  },
   gone: texts.reply.goneInStory,
 };
-
-function withPiece(reply: StoryReply, piece: WireReply): StoryReply {
-  const failed = piece.finish_reason === 'error';
-  return {
-    text: reply.text + (piece.token ?? ''),
-    finish: piece.finish_reason ?? undefined,
-    failed: failed ? (piece.error?.message ?? texts.reply.unfinished) : undefined,
-    warnings: piece.warnings ?? reply.warnings,
-  };
-}
 
 interface Logprobs {
   readonly content?: readonly {

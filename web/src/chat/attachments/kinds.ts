@@ -45,10 +45,8 @@ export function refusalOf(file: {
 /** What happens with a character card that was chosen as an attachment. */
 export type CardUse = 'import' | 'offer';
 
-type CardFile = Pick<File, 'name' | 'type' | 'size'>;
-
 /** Whether it is worth reading the file to see if it is a character card. */
-export function mayBeCard({ name, type, size }: CardFile): boolean {
+export function mayBeCard({ name, type, size }: Pick<File, 'name' | 'type' | 'size'>): boolean {
   return size <= 64 * 2 ** 20 && (type === 'image/png' || /\.(png|charx|json)$/i.test(name));
 }
 

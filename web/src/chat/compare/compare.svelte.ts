@@ -26,11 +26,6 @@ export function generationOf({ model, preset: id }: Candidate): Generation {
   return { ...(model !== '' && { model }), ...(samplers && { samplers }), ...(prompt && { prompt }) };
 }
 
-interface ComparedCandidate {
-  readonly label: string;
-  readonly generation: Generation;
-}
-
 /** The message that is answered again if there is no new one. */
 export function lastAsked(chat: Chat | undefined): Turn | undefined {
   const last = chat && leafOf(chat);
@@ -44,7 +39,7 @@ export function lastAsked(chat: Chat | undefined): Turn | undefined {
 export async function compare(
   chatId: string | undefined,
   text: string,
-  candidates: readonly ComparedCandidate[],
+  candidates: readonly { readonly label: string; readonly generation: Generation }[],
   blind: boolean,
 ): Promise<void> {
   cancelTitles();

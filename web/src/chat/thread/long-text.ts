@@ -67,10 +67,8 @@ function fenceAfter(fence: string, line: string): string {
 
 /** Index of the part with this character. */
 export function partAt(parts: readonly Part[], offset: number): number {
-  return Math.max(
-    0,
-    parts.findLastIndex((part) => part.offset <= offset),
-  );
+  const index = parts.findLastIndex((part) => part.offset <= offset);
+  return Math.max(0, index);
 }
 
 export function sizeText(text: string): string {
