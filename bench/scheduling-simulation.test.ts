@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { heuristics, threadHeuristics } from '../src/engines/llama/worker/scheduling.ts';
+import figures from './figures.json' with { type: 'json' };
 import { type Machine, simulate, type Trace } from './scheduling-simulation.ts';
+import { simulateThreads } from './thread-simulation.ts';
 
 const machine: Machine = {
   name: 'even',
@@ -56,4 +59,14 @@ test('simulate: a recorded trace prefills what no earlier request had, with the 
   ];
   // The last token of a reply is not computed.
   expect(simulate(trace({ recorded }), machine).prefilled).toBe(108);
+});
+
+test('heuristics: each switch has a row in the tables of docs/figures.md', () => {
+  const rows = [...figures['scheduling-heuristics'].rows, ...figures['thread-heuristics'].rows].map(([name]) => name);
+  for (const name of Object.keys({ ...heuristics, ...threadHeuristics })) expect(rows).toContain(`\`${name}\``);
+});
+
+test('simulateThreads: without trials from time to time, a core that is busy from the start halts all threads', () => {
+  const busy = { name: 'busy', cores: 2, busy: () => 1 };
+  expect(simulateThreads(busy, true)).toBeGreaterThan(10 * simulateThreads(busy, true, ['regularTrials']));
 });

@@ -49,14 +49,8 @@ export class RequestQueue {
       },
       () => undefined,
     );
-    const { position, again, rest, expect, resume, isShare } = admission;
     return {
-      position,
-      again,
-      rest,
-      expect,
-      resume,
-      isShare,
+      ...admission,
       // Another one after `again`.
       get turn() {
         return admission.turn;

@@ -36,6 +36,14 @@ beforeAll(async () => {
   client = nativeClient((await start(flags)).base);
 });
 
+/*
+ * Not byte for byte: the kernels for quantized weights round the rows of a wide batch differently from a single row, so the same logit
+ * differs in its last digits in the two runs. Where two tokens are nearly tied, either may be the highest, and from there on the texts
+ * have different contexts. `sharedUntilTie` therefore demands equal tokens up to the first difference, and asks the server for the two
+ * rival tokens behind them, with the penalties and bans of the request: they must be within `nearTie`, twice the largest movement of a
+ * likely logit that rounding was seen to cause. Settings that leaked between requests (a ban, a bias of -50, a grammar, a penalty of
+ * 1.2) would move logits further than that.
+ */
 test('batching: 32 requests with mixed samplers give the same texts as alone, up to near ties', async () => {
   const requests = Array.from({ length: 32 }, (_, index) => withTokens(request(index)));
   const alone: NativeResult[] = [];

@@ -116,17 +116,8 @@ export class TokenGrammar {
 
   /** Removes candidates that may not come next. */
   keepAllowed(candidates: Candidates): void {
-    const { size, ids, logits } = candidates;
     this.machine.renewBudget();
-    let kept = 0;
-    for (let index = 0; index < size; index += 1) {
-      const token = ids[index] as number;
-      if (!this.#allows(token)) continue;
-      ids[kept] = token;
-      logits[kept] = logits[index] as number;
-      kept += 1;
-    }
-    candidates.size = kept;
+    candidates.retain((token) => this.#allows(token));
   }
 
   /** Accepts a token; false, without an effect, if the grammar does not allow it. */

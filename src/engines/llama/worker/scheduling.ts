@@ -88,9 +88,27 @@ export const predictions = {
   maxPending: 256,
 } as const;
 
+/** The switches of `ThreadCount`, which decides how many threads compute a step. */
+export const threadHeuristics = {
+  /** Fewer threads are tried after slow steps. */
+  slowSteps: true,
+  /** They are watched for contention first, where the system reports it. */
+  watchBeforeTrial: true,
+  /** After each failed trial, slow steps may lose more before the next one. */
+  backoff: true,
+  /** Fewer threads are tried from time to time, too: steps may have been slow from the start. */
+  regularTrials: true,
+  /** Every second trial is with half or with all of the threads, instead of with one more or less. */
+  jumps: true,
+  /** A trial that is much faster ends after one step. */
+  obviousWins: true,
+  /** More threads are tried as soon as steps become faster. */
+  relief: true,
+} as const;
+
+export type ThreadSwitches = Readonly<Record<keyof typeof threadHeuristics, boolean>>;
+
 export const threads = {
-  /** Steps of a width class before they are compared: three, for a median. */
-  minSteps: 3,
   /** After a pause of this length, other programs may have started or ended: earlier times are not comparable. */
   pauseMs: 2000,
   /** How much of a pause counts for the clock: so little that single steps with long pauses do not each start a trial. */
@@ -103,22 +121,27 @@ export const threads = {
   baselineGain: 0.05,
   /** How fast it follows slower ones: hardly, or contention would become the baseline; quickly where steps grow, as in a long prompt. */
   baselineDrift: { steady: 0.002, growing: 0.3 },
-  /** When to try again after a success: a watched trial costs less. */
-  retryMs: { watched: 100, unwatched: 250 },
+  /** When to try again after a success. */
+  retryMs: 250,
   /** Steps to watch after a change: the system may let all threads share one core for a second, but not in each step of it. */
   watchedSteps: 12,
   /** Until fewer threads are tried for the first time, if contention is detected without a trial. */
   firstTrialMs: 2000,
   /** The pause after a failed trial, as a multiple of its loss: trials cost less than 4 % of the time, and later less than 2 %. */
-  waitPerLoss: { first: 25, later: 50 },
+  waitPerLoss: 25,
   /** Its bounds: the upper one is how long it may take until free cores are used again. */
   minWaitMs: 1000,
-  maxWaitMs: { first: 30_000, later: 60_000 },
+  maxWaitMs: 30_000,
+  /** How much longer it is before fewer threads are tried again, if contention is detected without a trial. */
+  downWaitRatio: 4,
+  /** From this number of failed trials on, slow steps may not lose more before the next one. */
+  maxFailures: 5,
 } as const;
 
 export const trials = {
   /** A step wins below this part of the compared time: smaller differences are noise. */
   fasterRatio: 0.92,
+  /** Steps until a number has won, and until a width class has a median to compare with. */
   minSteps: 3,
   /** One step is enough if the current number is this many times slower and this much time was saved: then the cause is obvious. */
   verySlowRatio: 4,

@@ -93,56 +93,49 @@ const minLogIntervalMs = 60_000;
 /** The shortest time between two messages to the server, whose metrics need no higher resolution. */
 const minMessageIntervalMs = 1000;
 
+/** One of the two numbers, as it is and as it was last logged. */
+const reported = (subject: string, max: number) => ({
+  subject,
+  max,
+  current: max,
+  changedAt: 0,
+  logged: max,
+  loggedAt: Number.NEGATIVE_INFINITY,
+});
+
 class Report {
   #changes = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  readonly #logs: readonly [ThreadLog, ThreadLog];
+  readonly #replies;
+  readonly #prompts;
 
   constructor(private readonly options: StepThreadsOptions) {
-    this.#logs = [new ThreadLog('Replies', options.decode), new ThreadLog('Prompts', options.prefill)];
+    this.#replies = reported('Replies', options.decode);
+    this.#prompts = reported('Prompts', options.prefill);
   }
 
   update(decode: number, prefill: number, now: number): void {
-    const { send } = this.options;
-    for (const [log, threads] of [[this.#logs[0], decode] as const, [this.#logs[1], prefill] as const]) {
-      if (threads !== log.latest) this.#changes += 1;
-      const text = log.update(threads, now);
-      if (text !== undefined) send({ type: 'note', text });
-    }
+    this.#log(this.#replies, decode, now);
+    this.#log(this.#prompts, prefill, now);
     if (this.#changes === 0 || now - this.#sentAt < minMessageIntervalMs) return;
-    send({ type: 'threads', decode, prefill, changes: this.#changes });
+    this.options.send({ type: 'threads', decode, prefill, changes: this.#changes });
     this.#changes = 0;
     this.#sentAt = now;
   }
-}
 
-/** The log line about one of the two numbers. */
-class ThreadLog {
-  #logged: number;
-  #loggedAt = Number.NEGATIVE_INFINITY;
-  latest: number;
-  #changedAt = 0;
-
-  constructor(
-    private readonly subject: string,
-    private readonly max: number,
-  ) {
-    this.#logged = max;
-    this.latest = max;
-  }
-
-  update(threads: number, now: number): string | undefined {
-    if (threads !== this.latest) {
-      this.latest = threads;
-      this.#changedAt = now;
+  #log(number: ReturnType<typeof reported>, threads: number, now: number): void {
+    if (threads !== number.current) {
+      this.#changes += 1;
+      Object.assign(number, { current: threads, changedAt: now });
     }
-    if (threads === this.#logged || now - this.#changedAt < minLastingMs || now - this.#loggedAt < minLogIntervalMs)
-      return undefined;
-    this.#logged = threads;
-    this.#loggedAt = now;
-    return threads === this.max
-      ? `${this.subject} are computed with all ${this.max} threads again.`
-      : `${this.subject} are computed with ${threads} of ${this.max} threads, because other programs keep the processor busy.`;
+    const { subject, max, logged, loggedAt, changedAt } = number;
+    if (threads === logged || now - changedAt < minLastingMs || now - loggedAt < minLogIntervalMs) return;
+    Object.assign(number, { logged: threads, loggedAt: now });
+    const text =
+      threads === max
+        ? `${subject} are computed with all ${max} threads again.`
+        : `${subject} are computed with ${threads} of ${max} threads, because other programs keep the processor busy.`;
+    this.options.send({ type: 'note', text });
   }
 }
 
