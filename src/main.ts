@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import type { Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
 import { configPath } from './config/paths.ts';
 import { ownFolder } from './core/data-folder.ts';
@@ -77,7 +76,8 @@ async function main(args: readonly string[]): Promise<void> {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) fail(line);
     process.exit(loaded.exitCode);
   }
-  if (informs(loaded.settings)) {
+  const { help, version, analyze, exportconfig, exporttemplate } = loaded.settings;
+  if (help || version || analyze || exportconfig || exporttemplate) {
     const { inform } = await import('./server/info-modes.ts');
     await inform(loaded.settings, product);
     process.exitCode = await output.finish(console.error);
@@ -121,9 +121,4 @@ async function launcher(loaded: Loaded): Promise<void> {
   const { launcher: open } = await import('./server/launcher.ts');
   const exit = (code: number): void => process.exit(code);
   await open({ product, settings, notes: [...problems, ...loaded.notes], terminal, signals, exit });
-}
-
-/** Modes that only print or write something and load no model. */
-function informs({ help, version, analyze, exportconfig, exporttemplate }: Settings): boolean {
-  return Boolean(help || version || analyze || exportconfig || exporttemplate);
 }

@@ -169,23 +169,19 @@ export interface JsonObject {
 export type FlagValue = boolean | number | string | null | JsonObject | readonly (string | number)[];
 
 /** Type of the setting that a row defines. */
-export type ValueOf<Definition> =
-  | BaseValue<Definition>
+export type ValueOf<Definition extends Pick<FlagShape, 'type'>> =
+  | Values<Definition>[Definition['type']]
   | (Definition extends { readonly default: null } ? null : never);
 
-type BaseValue<Definition> = Definition extends { readonly type: 'switch' }
-  ? boolean
-  : Definition extends { readonly type: 'integer' | 'number' }
-    ? number
-    : Definition extends { readonly type: 'text' }
-      ? string
-      : Definition extends { readonly type: 'choice'; readonly choices: readonly (infer Choice)[] }
-        ? Choice
-        : Definition extends { readonly type: 'json' }
-          ? JsonObject
-          : Definition extends { readonly type: 'list' }
-            ? ListValue<Definition>
-            : never;
+interface Values<Definition> {
+  readonly switch: boolean;
+  readonly integer: number;
+  readonly number: number;
+  readonly text: string;
+  readonly json: JsonObject;
+  readonly choice: Definition extends { readonly choices: readonly (infer Choice)[] } ? Choice : never;
+  readonly list: ListValue<Definition>;
+}
 
 type ListValue<Definition> = Definition extends { readonly of: 'text'; readonly least: 2; readonly most: 2 }
   ? readonly [string, string]

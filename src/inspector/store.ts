@@ -35,7 +35,7 @@ interface StoreOptions extends Clock {
 export class RequestStore {
   readonly #records = new Map<string, RequestRecord>();
   /** Also those whose key is being checked. */
-  readonly #strangers = new Map<string, RequestRecord>();
+  readonly #unauthorized = new Map<string, RequestRecord>();
   readonly #maxBytes: number;
   #bytes = 0;
   #count = 0;
@@ -59,31 +59,31 @@ export class RequestStore {
           if (this.#records.get(head.id) === record) this.#grew(bytes);
         },
         admitted: () => {
-          this.#strangers.delete(head.id);
+          this.#unauthorized.delete(head.id);
           this.#records.set(head.id, record);
           this.#grew(record.bytes);
         },
       },
     );
-    this.#strangers.set(head.id, record);
-    const [oldest] = this.#strangers.keys();
-    if (this.#strangers.size > maxUnauthorized && oldest !== undefined) this.#strangers.delete(oldest);
+    this.#unauthorized.set(head.id, record);
+    const [oldest] = this.#unauthorized.keys();
+    if (this.#unauthorized.size > maxUnauthorized && oldest !== undefined) this.#unauthorized.delete(oldest);
     return record;
   }
 
   /** The newest first. */
   list(): readonly RequestRecord[] {
-    const all = [...this.#records.values(), ...this.#strangers.values()];
+    const all = [...this.#records.values(), ...this.#unauthorized.values()];
     return all.sort((one, other) => other.number - one.number);
   }
 
   find(id: string): RequestRecord | undefined {
-    return this.#records.get(id) ?? this.#strangers.get(id);
+    return this.#records.get(id) ?? this.#unauthorized.get(id);
   }
 
   clear(): void {
     this.#records.clear();
-    this.#strangers.clear();
+    this.#unauthorized.clear();
     this.#bytes = 0;
   }
 

@@ -1,19 +1,19 @@
 import { AppError } from '../core/errors.ts';
 
-const maxTries = 20;
+const maxFailures = 20;
 const spanMs = 60_000;
 const maxNetworks = 10_000;
 
-/** Bounds the wrong keys, passwords and tokens of one network: further tries are refused until a minute after the first. */
+/** Limits failed attempts (keys, passwords, tokens) per network: above the limit, attempts are refused until a minute after the first failure. */
 export class AttemptLimit {
-  readonly #wrong = new Map<string, { count: number; readonly since: number }>();
+  readonly #failures = new Map<string, { count: number; readonly since: number }>();
 
   /** Monotonic milliseconds. */
   constructor(private readonly tick: () => number) {}
 
   /**
-   * Throws above the bound, without trying. A try counts if it throws `unauthorized` or `invitation-unknown`. `isRight` lets in, also above the bound,
-   * what cannot be guessed: otherwise one person could lock out all others of the network.
+   * Throws above the limit, without an attempt. Only `unauthorized` and `invitation-unknown` count as failures. `isRight`: secrets that cannot
+   * be guessed are accepted above the limit, too; otherwise one person could lock out all others of the network.
    */
   async run<Result>(
     address: string,
@@ -22,27 +22,27 @@ export class AttemptLimit {
   ): Promise<Result> {
     const network = networkOf(address);
     const now = this.tick();
-    const wrong = this.#wrong.get(network);
-    if (wrong && now - wrong.since >= spanMs) this.#wrong.delete(network);
-    else if (wrong && wrong.count >= maxTries && !(await isRight())) {
-      const retryAfterSeconds = Math.max(1, Math.ceil((wrong.since + spanMs - now) / 1000));
+    const failures = this.#failures.get(network);
+    if (failures && now - failures.since >= spanMs) this.#failures.delete(network);
+    else if (failures && failures.count >= maxFailures && !(await isRight())) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((failures.since + spanMs - now) / 1000));
       throw new AppError('too-many-tries', { retryAfterSeconds });
     }
     try {
       return await attempt();
     } catch (error) {
-      const isWrong = error instanceof AppError && ['unauthorized', 'invitation-unknown'].includes(error.code);
-      if (isWrong) this.#count(network);
+      const isFailure = error instanceof AppError && ['unauthorized', 'invitation-unknown'].includes(error.code);
+      if (isFailure) this.#count(network);
       throw error;
     }
   }
 
   #count(network: string): void {
-    const wrong = this.#wrong.get(network);
-    if (wrong) wrong.count += 1;
+    const failures = this.#failures.get(network);
+    if (failures) failures.count += 1;
     else {
-      if (this.#wrong.size >= maxNetworks) this.#wrong.clear();
-      this.#wrong.set(network, { count: 1, since: this.tick() });
+      if (this.#failures.size >= maxNetworks) this.#failures.clear();
+      this.#failures.set(network, { count: 1, since: this.tick() });
     }
   }
 }

@@ -130,8 +130,8 @@ export class KeyFile {
 
   /** False if there is no such key. Resolves when the file was read again without it: other programs may not know our lock. */
   async revoke(name: string): Promise<boolean> {
-    for (let tries = 0; tries < 3; tries++) {
-      if (!(await this.keys()).some((key) => key.name === name)) return tries > 0;
+    for (let attempts = 0; attempts < 3; attempts++) {
+      if (!(await this.keys()).some((key) => key.name === name)) return attempts > 0;
       await this.#file.change((keys) => keys.filter((key) => key.name !== name));
     }
     throw new Error(`The key of ${name} is not revoked: another program writes ${this.#path} too. Try again`);

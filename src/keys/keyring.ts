@@ -23,11 +23,11 @@ interface KeyringOptions extends Clock {
 }
 
 /**
- * Limits of keys that are being verified, each of which takes a thread of the pool for some 40 ms. One address cannot use up the tries of
+ * Limits of keys that are being verified, each of which takes a thread of the pool for some 40 ms. One address cannot use up those of
  * others. Those of an id that exists are counted apart: behind a proxy all clients have one address, and strangers know no id.
  */
-const maxTriesOfOne = 8;
-const maxTries = 256;
+const maxPendingPerAddress = 8;
+const maxPending = 256;
 /** Of verified keys; more than anybody has. */
 const maxVerified = 10_000;
 /** For keys with an unknown id, so that they take as long as others. */
@@ -45,9 +45,9 @@ export class Keyring {
   readonly #uses = new Map<string, { requests: number; refused: number; lastSeen: number }>();
   /** Times of requests by id of the key, within the last minute. */
   readonly #times = new Map<string, number[]>();
-  readonly #tries = new Mutex();
+  readonly #verifications = new Mutex();
   /** Number of keys that are being verified, by address, or by address and id. */
-  readonly #waiting = new Map<string, number>();
+  readonly #pending = new Map<string, number>();
   /** State of the file whose keys are used; null before the first. */
   #used: string | undefined | null = null;
   /** State of the file at the last look. */
@@ -146,12 +146,13 @@ export class Keyring {
 
   async #verify(key: string, id: string, digest: string, address: string): Promise<StoredKey | undefined> {
     const group = this.#byId.has(id) ? `${networkOf(address)} ${id}` : networkOf(address);
-    const waiting = this.#waiting.get(group) ?? 0;
-    const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0);
-    if (waiting >= maxTriesOfOne || all >= maxTries) throw new AppError('rate-limited', { retryAfterSeconds: 1 });
+    const pending = this.#pending.get(group) ?? 0;
+    const all = [...this.#pending.values()].reduce((sum, count) => sum + count, 0);
+    if (pending >= maxPendingPerAddress || all >= maxPending)
+      throw new AppError('rate-limited', { retryAfterSeconds: 1 });
     const { hash = hashKey } = this.#options;
-    this.#waiting.set(group, waiting + 1);
-    const tried = this.#tries.run(async () => {
+    this.#pending.set(group, pending + 1);
+    const tried = this.#verifications.run(async () => {
       const stored = this.#byId.get(id);
       const computed = await hash(key, stored?.salt ?? noSalt);
       const expected = Buffer.from(stored?.hash ?? '', 'base64');
@@ -160,9 +161,9 @@ export class Keyring {
       return right && isSameSecret(stored, this.#byId.get(id));
     });
     const right = await tried.finally(() => {
-      const left = (this.#waiting.get(group) ?? 1) - 1;
-      if (left > 0) this.#waiting.set(group, left);
-      else this.#waiting.delete(group);
+      const left = (this.#pending.get(group) ?? 1) - 1;
+      if (left > 0) this.#pending.set(group, left);
+      else this.#pending.delete(group);
     });
     if (!right) return undefined;
     if (this.#verified.size >= maxVerified) this.#verified.clear();

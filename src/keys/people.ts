@@ -47,11 +47,11 @@ export interface SignedIn {
 /** People of the key file and holders of the passwords: how they are invited and signed in. */
 export class ServerPeople implements People {
   readonly #options: PeopleOptions;
-  readonly #tries: AttemptLimit;
+  readonly #attempts: AttemptLimit;
 
   constructor(options: PeopleOptions) {
     this.#options = options;
-    this.#tries = new AttemptLimit(options.tick);
+    this.#attempts = new AttemptLimit(options.tick);
   }
 
   async invite({ name: requested, rules, ...request }: InvitationRequest): Promise<IssuedInvitation> {
@@ -80,11 +80,11 @@ export class ServerPeople implements People {
   }
 
   preview(token: string, address: string): Promise<InvitationPreview> {
-    return this.#triesOf(token, address, async () => this.#inviting().store.preview(token));
+    return this.#limited(token, address, async () => this.#inviting().store.preview(token));
   }
 
   join(token: string, { address, device, remember }: SignIn, hasLeft: HasLeft): Promise<NewSession> {
-    return this.#triesOf(token, address, () =>
+    return this.#limited(token, address, () =>
       this.#redeem(token, async (invitation) => {
         const key = invitation.rules ? (await this.#newKey(invitation, hasLeft)).stored : this.#keyOf(invitation);
         return this.#opened({ type: 'key', keyId: key.id }, holderOf(key), device, remember);
@@ -93,7 +93,7 @@ export class ServerPeople implements People {
   }
 
   joinWithKey(token: string, address: string, hasLeft: HasLeft): Promise<NewKey> {
-    return this.#triesOf(token, address, () =>
+    return this.#limited(token, address, () =>
       this.#redeem(token, async (invitation) => {
         if (!invitation.rules) {
           const instead = 'this link signs a device in; ask for an invitation with a name of its own';
@@ -107,7 +107,7 @@ export class ServerPeople implements People {
 
   signIn(key: string, { address, device, remember }: SignIn): Promise<NewSession> {
     const sent = key.trim();
-    // Keys cannot be guessed; the keyring bounds the tries.
+    // Keys cannot be guessed; the keyring limits the attempts.
     const isKey = keyId(sent) !== undefined;
     const attempt = async () => {
       const { keys } = this.#options;
@@ -117,7 +117,7 @@ export class ServerPeople implements People {
       if (!stored) throw new AppError('unauthorized', {});
       return this.#opened({ type: 'key', keyId: stored.id }, holderOf(stored), device, remember);
     };
-    return this.#tries.run(address, attempt, async () => isKey);
+    return this.#attempts.run(address, attempt, async () => isKey);
   }
 
   /** Whose session this is; undefined if it is over. A promise while the file has to be looked at. */
@@ -190,8 +190,8 @@ export class ServerPeople implements People {
     return made;
   }
 
-  #triesOf<Result>(token: string, address: string, attempt: () => Promise<Result>): Promise<Result> {
-    return this.#tries.run(address, attempt, async () => (await this.#options.invitations?.knows(token)) ?? false);
+  #limited<Result>(token: string, address: string, attempt: () => Promise<Result>): Promise<Result> {
+    return this.#attempts.run(address, attempt, async () => (await this.#options.invitations?.knows(token)) ?? false);
   }
 
   #keyOf({ name, created }: Invitation): StoredKey {

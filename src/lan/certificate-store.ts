@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { isObject } from '../core/json.ts';
+import { hasMembers } from '../core/json.ts';
 import { AtomicFile, type AtomicFileOptions, versionedJson } from '../store/atomic-file.ts';
 import {
   type CertificatePair,
@@ -88,10 +88,8 @@ const form = versionedJson<StoredCertificates | undefined>(
 );
 
 function isStored(content: unknown): content is StoredCertificates {
-  if (!isObject(content)) return false;
-  const { authority, server, machineNames, hosts } = content;
-  const isPair = (pair: unknown) =>
-    isObject(pair) && typeof pair.certificate === 'string' && typeof pair.key === 'string';
-  const areTexts = (list: unknown) => Array.isArray(list) && list.every((item) => typeof item === 'string');
-  return isPair(authority) && isPair(server) && areTexts(machineNames) && areTexts(hosts);
+  if (!hasMembers(content, { machineNames: 'list', hosts: 'list' })) return false;
+  const isPair = (pair: unknown) => hasMembers(pair, { certificate: 'string', key: 'string' });
+  const texts = [content.machineNames, content.hosts].flat();
+  return isPair(content.authority) && isPair(content.server) && texts.every((text) => typeof text === 'string');
 }

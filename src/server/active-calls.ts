@@ -6,7 +6,7 @@ import type { ClientKey, Endpoint } from '../http/call.ts';
 
 interface ActiveCall {
   readonly stop: AbortController;
-  readonly over: Deferred<void>;
+  readonly done: Deferred<void>;
 }
 
 /** The requests of each key of `--keyfile` that are being answered, so that all of a person can be ended. */
@@ -42,22 +42,22 @@ export class ActiveCalls {
   async end(name: string, wait: (milliseconds: number) => Promise<unknown>): Promise<void> {
     const calls = [...(this.#calls.get(name) ?? [])];
     for (const { stop } of calls) stop.abort(new Aborted('cancelled'));
-    await Promise.race([Promise.all(calls.map(({ over }) => over.promise)), wait(maxEndMs)]);
+    await Promise.race([Promise.all(calls.map(({ done }) => done.promise)), wait(maxEndMs)]);
   }
 
   #begin(name: string) {
-    const call = { stop: new AbortController(), over: deferred<void>() };
+    const call = { stop: new AbortController(), done: deferred<void>() };
     const calls = this.#calls.get(name) ?? new Set();
     this.#calls.set(name, calls);
     calls.add(call);
     const ended = (): void => {
       calls.delete(call);
       if (calls.size === 0) this.#calls.delete(name);
-      call.over.resolve();
+      call.done.resolve();
     };
     return { stop: call.stop, ended };
   }
 }
 
-/** What does not look at its signal must not keep a person from being removed. */
+/** A handler that ignores its signal must not block the removal of a person. */
 const maxEndMs = 5000;

@@ -5,7 +5,6 @@ import { sentencesOf } from '../engines/speech/sentences.ts';
 import { CertificateFiles } from '../http/certificate-files.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/server.ts';
 import { sessionTokens } from '../http/session-cookie.ts';
-import { modelAlias } from '../models/residence.ts';
 import { watchAll } from '../observe/watch-all.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { randomId } from '../protocols/dialect.ts';
@@ -41,19 +40,12 @@ export function createApp(deps: AppDeps) {
   const people = lastUse(() => Date.now());
   const batches = deps.clients?.batches;
   if (batches) {
-    const { settings, keys, usage, models, memory } = deps;
     const work = batchWork({
+      ...deps,
       endpoints,
-      keys,
-      usage,
-      models,
-      memory,
-      alias: modelAlias(settings, () => memory?.list() ?? []),
       observeRequest: watchAll(services.exchangeSinks),
       idleMs: people.idleMs,
       isStopping: () => services.requestQueue.queue.isClosed,
-      maxRequestMegabytes: settings.maxrequestsize,
-      parallelRequests: settings.parallelrequests,
       now: () => Date.now(),
     });
     // The server starts first.

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StoredBatch } from '../batches/store.ts';
+import { defaultSettings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import type { HeldModel, ListedModel } from '../core/models-view.ts';
 import { type Call, type Endpoint, json } from '../http/call.ts';
@@ -40,8 +41,7 @@ function world(
     endpoints: [endpoint],
     idleMs: () => 0,
     isStopping: () => false,
-    maxRequestMegabytes: 1,
-    parallelRequests: 1,
+    settings: { ...defaultSettings, maxrequestsize: 1, modelalias: ['gpt-4=a'] },
     now: () => 1000,
     ...own,
   });
@@ -128,8 +128,7 @@ test.each([
   ['while a person draws', [held('sketch', 'image')], 'a', 0, false],
   ['without a name', [held('a')], undefined, 0, true],
 ])('batchWork: may use a model %s', async (_, memory, model, idle, mayRun) => {
-  const alias = (name: string) => (name === 'gpt-4' ? 'a' : undefined);
-  const { work } = world({ models, alias, memory: { list: () => memory }, idleMs: () => idle });
+  const { work } = world({ models, memory: { list: () => memory }, idleMs: () => idle });
   expect((await work.delay(batch(), request({ model }))) === 0).toBe(mayRun);
 });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { text as collected } from 'node:stream/consumers';
 import type { BatchWork, SentReply } from '../batches/runner.ts';
+import type { Settings } from '../config/flags.ts';
 import type { BatchSender } from '../core/batches.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import { tryParseJson } from '../core/json.ts';
@@ -12,37 +13,37 @@ import { reportIdentity } from '../http/guard.ts';
 import { router } from '../http/router.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { UsageLog } from '../keys/usage-log.ts';
+import { modelAlias } from '../models/residence.ts';
 
 interface BatchWorkOptions {
+  readonly settings: Settings;
   readonly endpoints: readonly Endpoint[];
   readonly keys?: Pick<Keyring, 'list'> | undefined;
   readonly usage?: Pick<UsageLog, 'overLimit'> | undefined;
   readonly models?: Pick<ModelsView, 'list' | 'byName'> | undefined;
-  readonly alias?: ((name: string) => string | undefined) | undefined;
   readonly memory?: Pick<ModelMemory, 'list'> | undefined;
   /** Logs and metrics, which follow these requests as others. */
   readonly observeRequest?: ObserveRequest | undefined;
   /** Milliseconds since the last request of a person; 0 while there is one. */
   readonly idleMs: () => number;
   readonly isStopping: () => boolean;
-  readonly maxRequestMegabytes: number;
-  readonly parallelRequests: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** A batch may evict a model that was not used for this long. */
 const spareModelMs = 5 * 60_000;
-/** How long to wait until limits and models are looked at again. */
+/** Interval at which limits and loaded models are checked. */
 const checkMs = 10_000;
 const retryMs = 5000;
-/** Errors of the server that may be over when the request is sent again. */
-const passing = ['engine-lost', 'engine-silent'];
+/** Server errors after which a retry may succeed. */
+const retryable = ['engine-lost', 'engine-silent'];
 
 /** Sends requests of batches through the endpoints, as HTTP requests are, in the name of their sender. */
 export function batchWork(options: BatchWorkOptions): BatchWork {
-  const { keys, usage, models, idleMs, maxRequestMegabytes } = options;
+  const { settings, keys, usage, models, memory, idleMs } = options;
   const routes = router(options.endpoints);
+  const aliasOf = modelAlias(settings, () => memory?.list() ?? []);
 
   function keyOf({ key }: BatchSender): ClientKey | undefined {
     if (key === undefined) return undefined;
@@ -110,7 +111,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
 
   /** Whether the model of a request is in memory; also if it does not matter. */
   async function isLoaded(path: string, name: string | undefined): Promise<boolean> {
-    const held = (options.memory?.list() ?? []).filter(({ state }) => ['ready', 'loading'].includes(state.type));
+    const held = (memory?.list() ?? []).filter(({ state }) => ['ready', 'loading'].includes(state.type));
     if (held.length === 0) return true;
     if (path.endsWith('/embeddings') && held.some(({ kind }) => kind === 'embedding')) return true;
     const texts = held.filter(({ kind }) => kind === 'text');
@@ -123,7 +124,7 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
   async function listedModel(name: string) {
     const list = (await models?.list()) ?? [];
     const named = (own: string) => findNamed(list, ({ id, name: one, aliases = [] }) => [id, one, ...aliases], own);
-    const alias = options.alias?.(name);
+    const alias = aliasOf(name);
     return named(name) ?? (alias === undefined ? undefined : named(alias));
   }
 
@@ -142,8 +143,8 @@ export function batchWork(options: BatchWorkOptions): BatchWork {
       const isKnown = (await listedModel(name.trim())) !== undefined;
       return isKnown ? undefined : new AppError('model-not-found', { model: name }).message;
     },
-    maxLineBytes: maxRequestMegabytes * 2 ** 20,
-    concurrency: Math.max(2, Math.min(64, options.parallelRequests)),
+    maxLineBytes: settings.maxrequestsize * 2 ** 20,
+    concurrency: Math.max(2, Math.min(64, settings.parallelrequests)),
     isStopping: options.isStopping,
   };
 }
@@ -159,8 +160,8 @@ function refuseStreams(body: Buffer): void {
 }
 
 function retriesOf({ status, headers = {} }: Reply, failure: AppError | undefined): Pick<SentReply, 'retryMs'> {
-  const isPassing = [502, 503, 504].includes(status) || passing.includes(failure?.code ?? '');
-  if (!isPassing || headers['x-should-retry'] === 'false') return {};
+  const isRetryable = [502, 503, 504].includes(status) || retryable.includes(failure?.code ?? '');
+  if (!isRetryable || headers['x-should-retry'] === 'false') return {};
   const seconds = Number(headers['retry-after']);
   return { retryMs: seconds > 0 ? Math.min(seconds * 1000, 60_000) : retryMs };
 }

@@ -31,7 +31,7 @@ interface Collections {
   delete(id: string): Promise<unknown>;
   /** In all collections, unless one is named. */
   search(query: string, collection: string | undefined): Promise<readonly FoundPassage[]>;
-  /** What is said after a folder was added. */
+  /** The message after a folder was added. */
   added(id: string, path: string): Promise<string>;
   close(): Promise<void>;
 }

@@ -33,7 +33,7 @@ export const modelsCommand = command(
   },
 );
 
-/** The model that a person means. */
+/** The model with this name, or the file at this path. Throws if there is none, or if there are several. */
 export async function findFile(name: string, modelFolders: readonly ModelFolder[]): Promise<LocalModelFile> {
   const own = await stat(name).catch(() => undefined);
   if (own?.isFile()) return { name, path: name, program: '' };

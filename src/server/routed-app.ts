@@ -76,7 +76,17 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
   const { settings } = initial;
   const folder = modelsFolder(settings);
   const log = (line: string) => terminal.line(line);
-  const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
+  const skippedLinks = new Set<string>();
+  const links = {
+    allowLinks: settings.adminallowlinks,
+    onSkipped: (name: string): void => {
+      if (!skippedLinks.has(name))
+        log(
+          `The link ${name} in --admindir leads out of that folder and is skipped; --adminallowlinks offers such files.`,
+        );
+      skippedLinks.add(name);
+    },
+  };
   const byName = settings.routermode || remoteModels !== undefined;
   // Without names for all models, presets of the model in use still have theirs.
   const presetsOnly = !byName && library !== undefined;
@@ -102,10 +112,6 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     choices.set(firstNow, { option: initialModel });
     preparedAt.set(firstNow, at);
     return firstNow;
-  }
-
-  function linkSkipped(name: string): void {
-    log(`The link ${name} in --admindir leads out of that folder and is skipped; --adminallowlinks offers such files.`);
   }
 
   const listFiles = () => adminFiles(folder, links);
@@ -478,13 +484,4 @@ interface PrepareOptions {
 function rememberedLoad(load: unknown): Partial<LoadSettings> {
   const reading = readLoadSettings(load);
   return reading.ok ? reading.value : {};
-}
-
-function once(log: (name: string) => void): (name: string) => void {
-  const reported = new Set<string>();
-  return (name) => {
-    if (reported.has(name)) return;
-    reported.add(name);
-    log(name);
-  };
 }

@@ -69,7 +69,11 @@ export async function serve(serving: Serving): Promise<void> {
   const builtIn = runtime.model.file?.path === embeddedModel;
   const hints = hintLines({ command: ownCommand(process.env), builtIn, interactive: terminal.interactive });
   for (const line of hints) terminal.line(line);
-  if (runtime.lan) await announced(runtime.lan, serving, port);
+  if (runtime.lan) {
+    const { announceLan } = await import('./lan-server.ts');
+    const color = terminal.interactive && !process.env.NO_COLOR;
+    await announceLan({ ...runtime.lan, port, terminal, color, server: app.server });
+  }
   if (settings.launch || serving.opensPage) {
     const url = baseUrl(addresses);
     const { open = openBrowser } = serving;
@@ -77,16 +81,6 @@ export async function serve(serving: Serving): Promise<void> {
   }
   runtime.preload();
   if (settings.onready) runOnReady(settings.onready, terminal);
-}
-
-async function announced(
-  lan: NonNullable<Runtime['lan']>,
-  { runtime, terminal }: Serving,
-  port: number,
-): Promise<void> {
-  const { announceLan } = await import('./lan-server.ts');
-  const color = terminal.interactive && !process.env.NO_COLOR;
-  await announceLan({ ...lan, port, terminal, color, server: runtime.app.server });
 }
 
 /** Those that could not be loaded; undefined if one of them is not optional. */

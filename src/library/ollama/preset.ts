@@ -36,6 +36,18 @@ export function presetOf(texts: OllamaTexts, hasTemplate: boolean): Readonly<Rec
 const actions = /\{\{-?\s*(?<action>.*?)\s*-?\}\}/gs;
 const order = ['if .System', '.System', 'end', 'if .Prompt', '.Prompt', 'end', '.Response'];
 
+/** What the texts before, between and after these actions are; empty where there must be none. */
+const adapterTags = [
+  '',
+  'system_start',
+  'system_end',
+  '',
+  'user_start',
+  'user_end',
+  'assistant_start',
+  'assistant_end',
+];
+
 /** A Go template in the usual form (system, prompt and response in turn) as a chat adapter; undefined for others. */
 export function adapterOf(template: string): Readonly<Record<string, string>> | undefined {
   const expressions = [...template.matchAll(actions)].map(({ groups }) => groups?.action ?? '');
@@ -46,23 +58,7 @@ export function adapterOf(template: string): Readonly<Record<string, string>> | 
     .split(actions)
     .filter((_, index) => index % 2 === 0);
   if (JSON.stringify(expressions) !== JSON.stringify(order)) return undefined;
-  const [
-    before = '',
-    systemStart = '',
-    systemEnd = '',
-    between = '',
-    userStart = '',
-    userEnd = '',
-    start = '',
-    end = '',
-  ] = texts;
-  if (before.trim() !== '' || between.trim() !== '') return undefined;
-  return {
-    system_start: systemStart,
-    system_end: systemEnd,
-    user_start: userStart,
-    user_end: userEnd,
-    assistant_start: start,
-    assistant_end: end,
-  };
+  const tags = adapterTags.map((tag, index) => [tag, texts[index] ?? ''] as const);
+  if (tags.some(([tag, text]) => tag === '' && text.trim() !== '')) return undefined;
+  return Object.fromEntries(tags.filter(([tag]) => tag !== ''));
 }
