@@ -19,11 +19,11 @@ import { readFacts } from '../src/packs/built.ts';
 import { checkPackage } from '../src/packs/manifest.ts';
 import { openFiles } from '../src/server/file-services.ts';
 import { loginFile } from '../src/server/tool-servers.ts';
-import { KeptSummaries } from '../src/store/kept-summaries.ts';
 import { MemoryStore } from '../src/store/memories.ts';
 import { SaveSlots } from '../src/store/save-slots.ts';
 import { SharedStory } from '../src/store/shared-story.ts';
 import { LastModel, SavedDownloads, SavedSummaries } from '../src/store/state-files.ts';
+import { SummaryStore } from '../src/store/summary-store.ts';
 import { SyncedRecords } from '../src/store/synced-records.ts';
 import { chatsOf } from '../web/src/conversations/sharing.ts';
 
@@ -140,7 +140,7 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     expect(await new LastModel({ path, ...file }).read()).toEqual({ option: 'initial_model', loads });
   },
   'summaries-5001.json': async (path) => {
-    const summaries = new KeptSummaries({ file: new SavedSummaries({ path, ...file }), now: () => 1_790_000_000_000 });
+    const summaries = new SummaryStore({ file: new SavedSummaries({ path, ...file }), now: () => 1_790_000_000_000 });
     expect(await summaries.of('story').get('key phone', 'hash')).toMatchObject([
       { role: 'user' },
       { role: 'assistant' },

@@ -9,7 +9,7 @@ import {
   joinUserTurns,
   planCompaction,
 } from './compaction-plan.ts';
-import { type Message, text, wordsOf } from './messages.ts';
+import { type Message, plainText, text } from './messages.ts';
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });
 const assistant = (words: string): Message => ({ role: 'assistant', content: text(words) });
@@ -22,8 +22,8 @@ const result = (callId: string, words: string): Message => ({ role: 'tool', cont
 
 const placeholder = 10;
 const summary = 50;
-const sizeOf = (message: Message): number => (isSummary(message) ? summary : wordsOf(message.content).length);
-const isSummary = ({ content }: Message): boolean => wordsOf(content).includes('<summary>');
+const sizeOf = (message: Message): number => (isSummary(message) ? summary : plainText(message.content).length);
+const isSummary = ({ content }: Message): boolean => plainText(content).includes('<summary>');
 
 function inputFor(messages: readonly Message[], budget: number): CompactionInput {
   return { messages, sizes: messages.map(sizeOf), budget, placeholder, summary };
@@ -86,11 +86,11 @@ describe('planCompaction', () => {
     property((messages, budget) => {
       const plan = planCompaction(inputFor(messages, budget));
       if (!plan) return;
-      const words = applied(messages, plan).map(({ content }) => wordsOf(content));
+      const words = applied(messages, plan).map(({ content }) => plainText(content));
       const kept = messages.filter(({ role }) => role === 'system');
       const lastUser = messages.findLast(({ role }) => role === 'user') as Message;
       for (const each of [...kept, lastUser, messages.at(-1) as Message]) {
-        expect(words.some((word) => word.includes(wordsOf(each.content)))).toBe(true);
+        expect(words.some((word) => word.includes(plainText(each.content)))).toBe(true);
       }
     }));
 
@@ -99,7 +99,7 @@ describe('planCompaction', () => {
       const first = messages.find(({ role }) => role === 'user') as Message;
       const plan = planCompaction(inputFor(messages, budget));
       if (!plan || sizeOf(first) > budget / 4) return;
-      expect(applied(messages, plan).some(({ content }) => wordsOf(content).includes(wordsOf(first.content)))).toBe(
+      expect(applied(messages, plan).some(({ content }) => plainText(content).includes(plainText(first.content)))).toBe(
         true,
       );
     }));
@@ -129,7 +129,7 @@ describe('planCompaction', () => {
     const messages = [user('go'), ...'abcde'.split('').flatMap((id) => [call(id), result(id, id.repeat(100))])];
     const one = planCompaction(inputFor(messages, 450));
     expect(one).toEqual({ end: 3, clear: [2], summarise: [], size: 412 });
-    const shown = applied(messages, one as CompactionPlan).map(({ content }) => wordsOf(content));
+    const shown = applied(messages, one as CompactionPlan).map(({ content }) => plainText(content));
     expect(shown.slice(0, 5)).toEqual(['go', '', clearedResult, '', 'b'.repeat(100)]);
     expect(planCompaction(inputFor(messages, 350))?.clear).toEqual([2, 4]);
   });
@@ -148,7 +148,7 @@ describe('planCompaction', () => {
     expect(plan).toEqual({ end: 4, clear: [], summarise: [1, 2, 3], size: 164 });
     const after = applied(messages, plan);
     expect(after.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-    expect(wordsOf((after[0] as Message).content)).toMatch(/^first\n\n[\s\S]*<summary>\nS\n<\/summary>\n\nthird$/);
+    expect(plainText((after[0] as Message).content)).toMatch(/^first\n\n[\s\S]*<summary>\nS\n<\/summary>\n\nthird$/);
   });
 
   test('inside one long turn: keeps the question and the last call with its result', () => {
@@ -159,14 +159,14 @@ describe('planCompaction', () => {
     const plan = planCompaction(inputFor(messages, 150)) as CompactionPlan;
     const after = applied(messages, plan);
     expect(after.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
-    expect(wordsOf((after[0] as Message).content)).toMatch(/^question\n\n/);
+    expect(plainText((after[0] as Message).content)).toMatch(/^question\n\n/);
   });
 });
 
 /** The summary is part of a user turn. */
 function sizeOfJoined(message: Message): number {
   if (!isSummary(message)) return sizeOf(message);
-  return summary + wordsOf(message.content).replace(/(\n\n)?The earlier part[\s\S]*<\/summary>(\n\n)?/, '').length;
+  return summary + plainText(message.content).replace(/(\n\n)?The earlier part[\s\S]*<\/summary>(\n\n)?/, '').length;
 }
 
 test('cutsOf: calls without ids, repeated ids and unanswered calls', () => {

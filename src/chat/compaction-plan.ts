@@ -1,4 +1,4 @@
-import { type Content, joinContent, type Message, text, wordsOf } from './messages.ts';
+import { type Content, joinContent, type Message, plainText, text } from './messages.ts';
 
 // Which messages of a conversation stay, are cleared or are summarised. Pure functions, for every API.
 
@@ -124,7 +124,7 @@ export function oldResults(
 }
 
 function isCleared(message: Message | undefined): boolean {
-  return message !== undefined && wordsOf(message.content) === clearedResult;
+  return message !== undefined && plainText(message.content) === clearedResult;
 }
 
 export function withClearedResults(messages: readonly Message[], indices: Iterable<number>): readonly Message[] {

@@ -43,7 +43,7 @@ function world(replies: readonly (string | readonly GenerationEvent[])[], store 
     tagsWithoutThinking: undefined,
     templateText: undefined,
     template: async () => undefined,
-    templateUse: { chats: false, tools: false, shownTools: false },
+    templateUse: { chats: false, tools: false, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => 'call_1',

@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../core/errors.ts';
 import type { Compaction, Usage } from '../core/events.ts';
 import { defaultControls } from '../core/request.ts';
 import { compactedPrefix, joinUserTurns, planCompaction, summaryMessage } from './compaction-plan.ts';
-import { type Conversation, leadingSystem, type Message, text, withMessages, wordsOf } from './messages.ts';
+import { type Conversation, leadingSystem, type Message, plainText, text, withMessages } from './messages.ts';
 import type { ChatRequest, CompactionRequest } from './request.ts';
 import type { SummaryWriter } from './summary-model.ts';
 
@@ -94,7 +94,7 @@ class CompactionRun {
   #lastRequest(tokens: number): string {
     const { messages } = this.request.conversation;
     const last = messages.findLast(({ role }) => role === 'user');
-    const text = last ? wordsOf(last.content).trim() : '';
+    const text = last ? plainText(last.content).trim() : '';
     const share = (text.length / charactersOf(this.request.conversation)) * tokens;
     return text === '' || share > this.#limit / 4 ? '' : `\n\nThe last message of the user:\n${text}`;
   }
@@ -195,7 +195,7 @@ class CompactionRun {
   async #inPieces(messages: readonly Message[], pieces: Pieces): Promise<string> {
     const { question, perToken, summaryTokens, writer, build } = pieces;
     const room = writer.contextSize - 2 * summaryTokens - Math.ceil(question.length / perToken) - 64;
-    const chunks = inChunks(spokenWords(messages), Math.floor(room * Math.min(perToken, 4) * 0.8));
+    const chunks = inChunks(transcriptWithoutSystem(messages), Math.floor(room * Math.min(perToken, 4) * 0.8));
     if (chunks === undefined) throw failed(`the conversation is more than ${maxChunks} times as long as the context`);
     let summary = '';
     for (const chunk of chunks) {
@@ -213,7 +213,7 @@ class CompactionRun {
       return await summaryModel.use(async (writer) => {
         const summaryTokens = Math.min(this.#summaryTokens, Math.max(16, Math.floor(writer.contextSize / 8)));
         const build = (prompt: string) => transcriptRequest(this.request, prompt, summaryTokens);
-        const whole = chunkPrompt(spokenWords(messages), question);
+        const whole = chunkPrompt(transcriptWithoutSystem(messages), question);
         const tokens = await writer.count(build(whole));
         if (tokens + summaryTokens <= writer.contextSize) return this.#generated(build(whole), writer);
         const perToken = whole.length / tokens;
@@ -305,7 +305,7 @@ interface Pieces {
   readonly build: (prompt: string) => ChatRequest;
 }
 
-const spokenWords = (messages: readonly Message[]) => transcript(messages.slice(leadingSystem(messages)));
+const transcriptWithoutSystem = (messages: readonly Message[]) => transcript(messages.slice(leadingSystem(messages)));
 
 const chunkPrompt = (text: string, question: string) => `<conversation>\n${text}\n</conversation>\n\n${question}`;
 
@@ -364,7 +364,7 @@ function commonEnd(first: readonly Message[], second: readonly Message[]): numbe
 }
 
 function charactersIn(message: Message): number {
-  const own = wordsOf(message.content).length + 16;
+  const own = plainText(message.content).length + 16;
   if (message.role !== 'assistant') return own;
   const calls = (message.toolCalls ?? []).map(({ name, json }) => name.length + json.length + 32);
   return own + (message.reasoning ?? '').length + calls.reduce((sum, length) => sum + length, 0);
@@ -385,7 +385,7 @@ const speakers = { system: 'System', user: 'User', assistant: 'Assistant', tool:
 /** The conversation as text, for a summary of what no longer fits as a conversation. */
 function transcript(messages: readonly Message[]): string {
   const lines = messages.flatMap((message) => {
-    const text = wordsOf(message.content);
+    const text = plainText(message.content);
     const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
     return [
       ...(text === '' ? [] : [`[${speakers[message.role]}]: ${text}`]),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldedWarning, foldTurns, renderAll, TextFinder } from './lost-turns.ts';
-import { type Conversation, type Message, text, wordsOf } from './messages.ts';
+import { type Conversation, type Message, plainText, text } from './messages.ts';
 import { compileTemplate } from './template.ts';
 
 const turn = (role: 'system' | 'user' | 'assistant', words: string): Message => ({ role, content: text(words) });
@@ -29,7 +29,7 @@ describe('foldTurns', () => {
     ['ssu', [1], ['system s0', 'user s1 u2']],
   ])('%s without %j becomes %j', (letters, places, expected) => {
     const { messages } = foldTurns(spelled(letters), new Set(places));
-    expect(messages.map(({ role, content }) => `${role} ${wordsOf(content).replaceAll('\n\n', ' ')}`)).toEqual(
+    expect(messages.map(({ role, content }) => `${role} ${plainText(content).replaceAll('\n\n', ' ')}`)).toEqual(
       expected,
     );
   });

@@ -47,14 +47,14 @@ export function text(value: string): Content {
   return value === '' ? [] : [{ type: 'text', text: value }];
 }
 
-const mediumWords: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
+const mediumLabels: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
 
 /** The text that the engine replaces by the tokens of a medium. Images and recordings are numbered separately. */
 export function mediumPlaceholder(media: readonly Medium[], index: number): string {
   const medium = media[index];
   if (medium === undefined) return '';
   const number = media.slice(0, index + 1).filter(({ kind }) => kind === medium.kind).length;
-  return `\n(Attached ${mediumWords[medium.kind]} ${number})\n`;
+  return `\n(Attached ${mediumLabels[medium.kind]} ${number})\n`;
 }
 
 export function flatContent(content: Content, media: readonly Medium[]): string {
@@ -62,7 +62,7 @@ export function flatContent(content: Content, media: readonly Medium[]): string 
 }
 
 /** The text without media. */
-export function wordsOf(content: Content): string {
+export function plainText(content: Content): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 

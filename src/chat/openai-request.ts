@@ -1,5 +1,5 @@
 import type { Medium } from '../core/request.ts';
-import { type Content, type Message, type Tool, wordsOf } from './messages.ts';
+import { type Content, type Message, plainText, type Tool } from './messages.ts';
 import type { ChatRequest, OutputFormat } from './request.ts';
 
 /** A body to be written; fields that are undefined are left out of its JSON. */
@@ -40,7 +40,7 @@ function encodeMessage(message: Message, content: unknown): WireBody {
 
 /** Text without media is sent as a string, because some templates accept nothing else. */
 function encodeContent(content: Content, media: readonly Medium[]): string | readonly WireBody[] {
-  if (content.every(({ type }) => type === 'text')) return wordsOf(content);
+  if (content.every(({ type }) => type === 'text')) return plainText(content);
   return content.map((part) => {
     if (part.type === 'text') return { type: 'text', text: part.text };
     const medium = media[part.index];

@@ -31,10 +31,10 @@ export interface TemplateUse {
   /** All with tools (`--jinjatools`). */
   readonly tools: boolean;
   /** Those with tools or calls that the template shows, because the model's format of calls is known. */
-  readonly shownTools: boolean;
+  readonly listedTools: boolean;
 }
 
-export const noTemplate: TemplateUse = { chats: false, tools: false, shownTools: false };
+export const noTemplate: TemplateUse = { chats: false, tools: false, listedTools: false };
 
 export interface ChatPrompt extends InstructText {
   readonly by: 'template' | 'adapter';
@@ -50,7 +50,7 @@ export async function chatPrompt(conversation: Conversation, options: ChatPrompt
     warnings,
   });
   if (template === undefined || !usesTemplate(conversation, templateUse)) return byAdapter([]);
-  const byFlag = usesTemplate(conversation, { ...templateUse, shownTools: false });
+  const byFlag = usesTemplate(conversation, { ...templateUse, listedTools: false });
   try {
     const rendered = await template({ ...options, conversation }, signal);
     if (!byFlag && !toolNames(conversation).every((name) => rendered.prompt.includes(name))) return byAdapter([]);
@@ -65,9 +65,9 @@ export async function chatPrompt(conversation: Conversation, options: ChatPrompt
 }
 
 /** Whether the template is tried for this conversation. */
-export function usesTemplate(conversation: Conversation, { chats, tools, shownTools }: TemplateUse): boolean {
+export function usesTemplate(conversation: Conversation, { chats, tools, listedTools }: TemplateUse): boolean {
   if (conversation.tools.length > 0 ? tools : chats) return true;
-  return shownTools && toolNames(conversation).length > 0;
+  return listedTools && toolNames(conversation).length > 0;
 }
 
 /** Of the tools that are offered and of those that were called. */

@@ -82,7 +82,7 @@ async function ask(source: string) {
     {
       tags,
       template: inlineTemplate(compiled),
-      templateUse: { chats: true, tools: true, shownTools: true },
+      templateUse: { chats: true, tools: true, listedTools: true },
       continueAssistantTurn: true,
       stop: [],
       serverVariables: {},

@@ -6,13 +6,13 @@ import { openedThinking, type ThinkingTags, thinkingTags } from './reasoning.ts'
 import { allowsSeveralCalls, type ChatRequest, type OutputFormat } from './request.ts';
 import { callGrammar } from './tools/call-grammar.ts';
 
-/** The grammar of the reply. One of the request takes precedence. `unspeakable`: it would need calls in a format without grammar. */
+/** The grammar of the reply. One of the request takes precedence. `inexpressible`: it would need calls in a format without grammar. */
 export function* replyGrammar(
   request: ChatRequest,
   /** The format of calls; undefined without tools. */
   format: string | undefined,
   thinking: ThinkingContext,
-): Sliced<Grammar | undefined | 'unspeakable'> {
+): Sliced<Grammar | undefined | 'inexpressible'> {
   const { controls, output } = request;
   if (controls.grammar) return controls.grammar;
   if (format === undefined) return answerGrammar(request, thinking);
@@ -26,7 +26,7 @@ export function* replyGrammar(
     before: lazy ? '' : thinkingRule(thinking),
     answer,
   });
-  if (!grammar) return lazy ? undefined : 'unspeakable';
+  if (!grammar) return lazy ? undefined : 'inexpressible';
   const triggers = grammar.triggers.map((trigger) => afterThinking(trigger, thinking));
   return { gbnf: grammar.gbnf, retainState: false, ...(lazy ? { triggers } : {}) };
 }

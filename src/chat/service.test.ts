@@ -32,7 +32,7 @@ function chatWith(
     tagsWithoutThinking: options.silent,
     templateText: text,
     template: () => (options.jinja || options.shown ? untimedTemplate(text) : Promise.resolve(undefined)),
-    templateUse: { chats: options.jinja ?? false, tools: options.tools ?? false, shownTools: options.shown ?? false },
+    templateUse: { chats: options.jinja ?? false, tools: options.tools ?? false, listedTools: options.shown ?? false },
     systemPrompt: options.system ?? '',
     serverVariables: {},
     now: () => new Date(0),

@@ -64,7 +64,7 @@ export function chatService(deps: ChatDeps): ChatService {
   const { text } = deps;
   const warned = new Set<string>();
   /** As if the format of calls were not known. */
-  const byFlags: TemplateUse = { ...deps.templateUse, shownTools: false };
+  const byFlags: TemplateUse = { ...deps.templateUse, listedTools: false };
 
   async function render(
     request: ChatRequest,
@@ -153,9 +153,9 @@ export function chatService(deps: ChatDeps): ChatService {
       );
       const thinking = { prompt, template: deps.templateText };
       const required = await inSlices(replyGrammar(request, format?.name, thinking), { signal });
-      if (required === 'unspeakable' && mode) return false;
-      if (required === 'unspeakable' && (await answerByCall())) return true;
-      const grammar = required === 'unspeakable' ? answerGrammar(request, thinking) : required;
+      if (required === 'inexpressible' && mode) return false;
+      if (required === 'inexpressible' && (await answerByCall())) return true;
+      const grammar = required === 'inexpressible' ? answerGrammar(request, thinking) : required;
       const { controls, conversation } = request;
       // Without thinking there is no budget for it: if the prompt cannot prevent thinking, it is ended at once.
       const reasoning = controls.reasoning ?? (isSilent(request) ? ({ type: 'share', share: 0 } as const) : undefined);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ClientId, knownClient, sideTask } from '../core/clients.ts';
 import type { RequestContext } from '../core/request-context.ts';
-import { type Conversation, joinContent, type Message, type Tool, text, wordsOf } from './messages.ts';
+import { type Conversation, joinContent, type Message, plainText, type Tool, text } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 import type { ChatService } from './service.ts';
 
@@ -93,7 +93,7 @@ class ChatTools {
     const key = chatKey(conversation, [client, part]);
     const last = conversation.messages.at(-1);
     if (conversation.tools.length > 0) this.#keep(key, conversation.tools);
-    else if (last && sideTask({ lastText: wordsOf(last.content) }) === 'compaction') {
+    else if (last && sideTask({ lastText: plainText(last.content) }) === 'compaction') {
       const tools = this.#byChat.get(key);
       if (tools)
         return { ...request, conversation: { ...conversation, tools }, toolChoice: { type: 'none', listed: true } };
@@ -138,7 +138,7 @@ function clientOf(conversation: Conversation, program?: ClientId): ClientId | un
 
 /** Of the first message. */
 function systemText({ messages: [first] }: Conversation): string {
-  return first?.role === 'system' ? wordsOf(first.content) : '';
+  return first?.role === 'system' ? plainText(first.content) : '';
 }
 
 function withSystemText(conversation: Conversation, change: (text: string) => string): Conversation {
@@ -164,7 +164,7 @@ function chatKey({ messages }: Conversation, owner: readonly string[]): string {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const hash = createHash('sha256').update(JSON.stringify(owner));
   for (const { role, content } of messages.slice(0, end === -1 ? messages.length : end)) {
-    hash.update(JSON.stringify([role, wordsOf(content)]));
+    hash.update(JSON.stringify([role, plainText(content)]));
   }
   return hash.digest('hex');
 }

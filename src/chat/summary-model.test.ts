@@ -32,7 +32,7 @@ function service(script: TextService, contextSize: number, summaryModel?: Summar
     tagsWithoutThinking: undefined,
     templateText: undefined,
     template: async () => undefined,
-    templateUse: { chats: false, tools: false, shownTools: false },
+    templateUse: { chats: false, tools: false, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => 'call_1',

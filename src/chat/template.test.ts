@@ -208,7 +208,7 @@ describe('chatPrompt', () => {
     tags,
     stop: ['x'],
     template: undefined,
-    templateUse: { chats: true, tools: false, shownTools: false },
+    templateUse: { chats: true, tools: false, listedTools: false },
   };
 
   test('uses the template if there is one', async () => {
@@ -231,7 +231,7 @@ describe('chatPrompt', () => {
         await chatPrompt(conversation, {
           ...options,
           template,
-          templateUse: { chats: true, tools: true, shownTools: true },
+          templateUse: { chats: true, tools: true, listedTools: true },
         })
       ).prompt,
     ).toBe('look: Hi');

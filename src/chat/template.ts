@@ -61,7 +61,7 @@ function render(run: (variables: Variables) => string, traits: TemplateTraits, i
   const warnings: string[] = [];
   const prompt = run({
     ...globals(input.now, warnings),
-    ...keptReasoning,
+    ...preservedReasoning,
     messages: rendered.map((message) => wireMessage(message, media, traits)),
     ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
     ...requestVariables(input),
@@ -73,7 +73,7 @@ function render(run: (variables: Variables) => string, traits: TemplateTraits, i
  * Names under which templates keep the thinking of earlier turns that the client sent back. Without it a prompt would differ from
  * the text in the cache from the last answer on.
  */
-const keptReasoning: Variables = {
+const preservedReasoning: Variables = {
   preserve_thinking: true,
   preserved_thinking: true,
   clear_thinking: false,
@@ -182,7 +182,7 @@ function probeReasoning(program: TemplateProgram, limits: TemplateLimits): Reaso
       { role: 'assistant', tool_calls: [call], ...turn },
       { role: 'tool', content: 'x', name: 'look', tool_call_id: call.id },
     ];
-    const variables = { messages, ...globals(new Date(0), warnings), ...keptReasoning };
+    const variables = { messages, ...globals(new Date(0), warnings), ...preservedReasoning };
     return attempt(() => program(variables, limits).includes(needle) && warnings.length === 0, false);
   };
   const fields = reasoningFields(needle);

@@ -4,7 +4,7 @@ import { isObject, tryParseJson } from '../core/json.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import { firstThatFits } from './generation-steps.ts';
-import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
+import { type Conversation, type Message, plainText, type Tool, text } from './messages.ts';
 import { type ChatPrompt, propertyTypes } from './prompt.ts';
 import { allowsSeveralCalls, type ChatRequest } from './request.ts';
 import { callEvents, callListGrammar, readCallList } from './tools/call-grammar.ts';
@@ -90,19 +90,19 @@ export async function forcedCalls(events: AsyncIterable<GenerationEvent>, tool: 
 
 /** Holds back a reply from its first call on, and sends it at its end with each call in one piece. */
 export class CallBuffer {
-  #held: GenerationEvent[] | undefined;
+  #buffered: GenerationEvent[] | undefined;
 
   push(event: GenerationEvent): readonly GenerationEvent[] {
-    if (event.type === 'tool-start') this.#held ??= [];
-    if (!this.#held) return [event];
-    const last = this.#held.at(-1);
+    if (event.type === 'tool-start') this.#buffered ??= [];
+    if (!this.#buffered) return [event];
+    const last = this.#buffered.at(-1);
     if (event.type === 'tool-delta' && last?.type === 'tool-delta') {
-      this.#held[this.#held.length - 1] = { ...last, json: last.json + event.json };
-    } else this.#held.push(event);
+      this.#buffered[this.#buffered.length - 1] = { ...last, json: last.json + event.json };
+    } else this.#buffered.push(event);
     if (event.type !== 'finish' && event.type !== 'error') return [];
-    const held = this.#held;
-    this.#held = undefined;
-    return held;
+    const buffered = this.#buffered;
+    this.#buffered = undefined;
+    return buffered;
   }
 }
 
@@ -125,7 +125,7 @@ function asking(conversation: Conversation, question: string): Conversation {
 
 function whetherTool({ messages, tools }: Conversation): string {
   const lastQuestion = messages.findLast(({ role }) => role === 'user');
-  const request = lastQuestion ? wordsOf(lastQuestion.content) : '';
+  const request = lastQuestion ? plainText(lastQuestion.content) : '';
   const answered = messages.at(-1)?.role === 'tool';
   return [
     `Tools that can be called:\n${listing(tools)}`,

@@ -1,5 +1,3 @@
-import { Latch } from './synchronization.ts';
-
 /** Unread values from which `room` waits. */
 const maxWaiting = 256;
 
@@ -56,6 +54,8 @@ export class Channel<Value> implements AsyncIterable<Value> {
       return: () => {
         const early = !this.#ended;
         this.end();
+        this.#values.length = 0;
+        this.#head = 0;
         if (early) this.onCancel();
         return Promise.resolve({ value: undefined, done: true });
       },
@@ -81,37 +81,20 @@ export class Channel<Value> implements AsyncIterable<Value> {
 
 /** The same values, read to their end even if the consumer stops. Unread values are buffered, so they must be bounded. */
 export function readOn<Value>(values: AsyncIterable<Value>): AsyncIterable<Value> {
-  const buffer: Value[] = [];
-  let over = false;
-  let failure: { readonly reason: unknown } | undefined;
-  const changed = new Latch();
-  let hasStopped = false;
+  const results = new Channel<() => Value>();
   void (async () => {
     try {
-      for await (const value of values) {
-        if (!hasStopped) buffer.push(value);
-        changed.release();
-      }
+      for await (const value of values) results.push(() => value);
     } catch (reason) {
-      failure = { reason };
-    } finally {
-      over = true;
-      changed.release();
+      results.push(() => {
+        throw reason;
+      });
     }
+    results.end();
   })();
   return {
     async *[Symbol.asyncIterator]() {
-      try {
-        for (;;) {
-          while (buffer.length > 0) yield* buffer.splice(0);
-          if (over) break;
-          await changed.wait();
-        }
-        if (failure) throw failure.reason;
-      } finally {
-        hasStopped = true;
-        buffer.length = 0;
-      }
+      for await (const result of results) yield result();
     },
   };
 }

@@ -71,7 +71,7 @@ export interface CollectionFile {
 }
 
 /** The location of a passage in its document. */
-export interface PassagePlace {
+export interface PassageLocation {
   /** From 1. */
   readonly page?: number;
   /** The headings above it, the outermost first. */
@@ -83,7 +83,7 @@ export interface PassagePlace {
   readonly end: number;
 }
 
-export interface Passage extends PassagePlace {
+export interface Passage extends PassageLocation {
   /** `COLLECTION.NUMBER`. */
   readonly id: string;
   readonly collection: string;
@@ -232,7 +232,7 @@ export function passageUrl(id: string): string {
   return `/documents/${encodeURIComponent(id)}`;
 }
 /** The file and the page, or else the heading: `handbook.pdf, page 4`. */
-export function passageTitle({ name, page, headings }: PassagePlace & { readonly name: string }): string {
+export function passageTitle({ name, page, headings }: PassageLocation & { readonly name: string }): string {
   const heading = headings.at(-1);
   if (page !== undefined) return `${name}, page ${page}`;
   return heading === undefined ? name : `${name}, ${heading}`;

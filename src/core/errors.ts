@@ -41,8 +41,8 @@ const catalogue = {
     unsupported: ({ feature, instead }: Texts<'feature' | 'instead'>) => `${feature} is not possible: ${instead}.`,
     'context-overflow': ({ promptTokens, contextSize, compacted }: ContextOverflow) =>
       `The prompt has ${promptTokens} tokens${compacted ? `, ${evenCompacted}` : ''}, and the context of ${contextSize} must have room for a reply too.`,
-    'input-too-long': ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
-      `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
+    'input-too-long': ({ field, tokens, maxTokens }: { field: string; tokens: number; maxTokens: number }) =>
+      `${field} is too large: it has ${tokens} tokens, and this model reads at most ${maxTokens}.`,
     'event-refused': ({ sentence }: { sentence: string; wireCode: string; field?: string }) => sentence,
     'remote-refused': ({ message }: Texts<'message'>) => message,
     'stream-number': ({ number, last }: { number: number; last: number }) =>

@@ -19,7 +19,7 @@ export interface RequestContext {
   /** Orders the ranked waiting requests of one client, lower first. */
   readonly rank?: number;
   /** Continues after a disconnect; its result is polled by its key. */
-  readonly kept?: boolean;
+  readonly survivesDisconnect?: boolean;
   /** Part of a request that is in the queue already: not refused if the queue is full. */
   readonly admitted?: boolean;
   /**
@@ -28,7 +28,7 @@ export interface RequestContext {
    */
   readonly giveWay?: () => void;
   /** Called once when the request is queued, with functions that return its status and how far its prompt is processed. */
-  readonly placed?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
+  readonly onQueued?: (standing: () => QueueStatus | undefined, reading?: () => PromptProgress | undefined) => void;
   /** The `x-request-id` of the request that it belongs to. */
   readonly requestId?: string;
   /** Whose documents the tools of this server may search for it; undefined for none. */

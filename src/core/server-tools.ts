@@ -9,11 +9,11 @@ export interface Source {
   readonly title: string;
   readonly text: string;
   /** Of a passage: where it is from. */
-  readonly place?: SourcePlace;
+  readonly location?: SourceLocation;
 }
 
 /** Where a passage is from: a collection, a document that the request brought along, or one of its search results. */
-export type SourcePlace =
+export type SourceLocation =
   | {
       readonly type: 'passage';
       readonly file: string;

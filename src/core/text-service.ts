@@ -241,7 +241,7 @@ export interface StateFigures {
 }
 
 export interface StatesReport {
-  readonly places: readonly StateFigures[];
+  readonly slots: readonly StateFigures[];
   /** What `save` would save now. */
   readonly current: StateFigures;
 }

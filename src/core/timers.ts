@@ -14,6 +14,9 @@ export interface Timer {
 
 export type StartTimer = (milliseconds: number, passed: () => void) => Timer;
 
+/** For time-outs that are not restarted. */
+export type StartTimeout = (milliseconds: number, passed: () => void) => Pick<Timer, 'cancel'>;
+
 export const systemTimer: StartTimer = (milliseconds, passed) => {
   let timeout: NodeJS.Timeout | undefined = setTimeout(passed, milliseconds);
   return {

@@ -97,6 +97,18 @@ export class ToolCallError extends Error {
   }
 }
 
+/** No longer than chat APIs allow. */
+const maxNameLength = 64;
+
+/** Another name for a tool: with this prefix, and with a number as well if that name is taken. */
+export function prefixedName(prefix: string, name: string, isTaken: (candidate: string) => boolean): string {
+  for (let number = 1; ; number += 1) {
+    const ending = number === 1 ? '' : `_${number}`;
+    const candidate = `${prefix}_${name}`.slice(0, maxNameLength - ending.length) + ending;
+    if (!isTaken(candidate)) return candidate;
+  }
+}
+
 /** Two sets of MCP servers as one. Of two tools with one name the first is there. */
 export function joinedToolServers(first: ToolServers | undefined, second: ToolServers): ToolServers {
   if (!first) return second;

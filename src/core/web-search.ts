@@ -1,4 +1,4 @@
-export interface FoundPage {
+export interface SearchResult {
   readonly title: string;
   readonly url: string;
   readonly description: string;
@@ -7,7 +7,7 @@ export interface FoundPage {
 }
 
 export interface SearchAnswer {
-  readonly pages: readonly FoundPage[];
+  readonly pages: readonly SearchResult[];
   /** Why the search failed, as a sentence. */
   readonly problem?: string;
 }

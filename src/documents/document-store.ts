@@ -15,7 +15,7 @@ import type { Clock, StartTimer } from '../core/timers.ts';
 import { maxDocumentBytes } from './extraction/messages.ts';
 import { CollectionFolders } from './folders/collection-folders.ts';
 import { contentHash, fileState, type ReadDocument, readingError } from './open-file.ts';
-import { type FoundPassage, maxPassages, OpenCollection, type SearchRules } from './storage/collection.ts';
+import { maxPassages, OpenCollection, type PassageCandidate, type SearchRules } from './storage/collection.ts';
 import { CollectionDatabase } from './storage/collection-database.ts';
 import type { CollectionFacts, FileRow, NewFileRow } from './storage/rows.ts';
 
@@ -111,16 +111,16 @@ export class DocumentStore {
     return collectionOf(collection);
   }
 
+  /** `expiresAfterDays: null` removes the expiry. */
   update(
     owner: string,
     id: string,
-    change: Partial<CollectionFacts> & { readonly neverExpires?: boolean },
+    change: Omit<Partial<CollectionFacts>, 'expiresAfterDays'> & { readonly expiresAfterDays?: number | null },
   ): StoredCollection {
     const collection = this.#get(owner, id);
-    const { neverExpires, ...changed } = change;
     collection.database.change((facts) => {
-      const { expiresAfterDays, ...rest } = { ...facts, ...changed };
-      return neverExpires || expiresAfterDays === undefined ? rest : { ...rest, expiresAfterDays };
+      const { expiresAfterDays, ...rest } = { ...facts, ...change };
+      return typeof expiresAfterDays === 'number' ? { ...rest, expiresAfterDays } : rest;
     });
     return collectionOf(collection);
   }
@@ -279,11 +279,11 @@ export class DocumentStore {
     } catch (error) {
       if (signal.aborted) throw error;
       const failure = readingError(error);
-      if (failure === 'gone' && row.folder !== undefined) await this.#removeRow(collection, row);
+      if (failure === 'missing' && row.folder !== undefined) await this.#removeRow(collection, row);
       else {
         await inSlices(collection.clear(key));
-        const gone = { code: 'invalid_file', message: `${row.name} is not there any more.` } as const;
-        database.setState(key, 'failed', failure === 'gone' ? gone : failure);
+        const missing = { code: 'invalid_file', message: `${row.name} is not there any more.` } as const;
+        database.setState(key, 'failed', failure === 'missing' ? missing : failure);
       }
     }
   }
@@ -299,7 +299,7 @@ export class DocumentStore {
     queries: readonly string[],
     rules: SearchRules,
     { vectors }: CallTools,
-  ): readonly FoundPassage[] {
+  ): readonly PassageCandidate[] {
     const questions = queries.map((query, index) => ({ query, vector: vectors[index] }));
     const collections = ids.map((id) => this.#get(owner, id));
     const candidates = collections.flatMap((collection) => {

@@ -17,7 +17,9 @@ export type { ExtractionLimits } from './extraction/messages.ts';
 const idleMs = 30_000;
 const graceMs = 1000;
 /** A process that has grown beyond this is not used again. */
-const keptMegabytes = 300;
+const maxReusableMegabytes = 300;
+/** A process that is lost may be no fault of the document: it is read again. */
+const maxAttempts = 2;
 
 const defaultLimits: ExtractionLimits = {
   fileBytes: maxDocumentBytes,
@@ -56,34 +58,23 @@ export class DocumentExtractor {
     const limits = { ...defaultLimits, ...options.limits };
     await this.#turn(signal);
     try {
-      signal.throwIfAborted();
-      try {
-        return await this.#extract(name, source, limits, signal);
-      } catch (error) {
-        if (!(error instanceof ProcessLost)) throw error;
+      for (let attempt = 1; ; attempt += 1) {
         signal.throwIfAborted();
+        const process = this.#process(limits.heapMegabytes);
+        try {
+          return await process.extract(name, source, limits, signal);
+        } catch (error) {
+          if (!(error instanceof ProcessLost)) throw error;
+          if (attempt < maxAttempts) continue;
+          const reason = `the process that reads it ended twice (${error.message}). ${whatHelps}`;
+          throw unreadable(name, reason, 'interrupted');
+        } finally {
+          if (process.isReusable) this.#park(process);
+        }
       }
-      return await this.#extract(name, source, limits, signal);
-    } catch (error) {
-      if (!(error instanceof ProcessLost)) throw error;
-      throw unreadable(name, `the process that reads it ended twice (${error.message}). ${whatHelps}`, 'interrupted');
     } finally {
       this.#running -= 1;
       this.#waiting.shift()?.();
-    }
-  }
-
-  async #extract(
-    name: string,
-    source: DocumentSource,
-    limits: ExtractionLimits,
-    signal: AbortSignal,
-  ): Promise<ExtractedDocument> {
-    const process = this.#process(limits.heapMegabytes);
-    try {
-      return await process.extract(name, source, limits, signal);
-    } finally {
-      if (process.isReusable) this.#keep(process);
     }
   }
 
@@ -112,23 +103,23 @@ export class DocumentExtractor {
   }
 
   #process(heapMegabytes: number): ExtractorProcess {
-    const process = this.#idle.findLast((one) => one.isReusable && one.heapMegabytes === heapMegabytes);
+    const process = this.#idle.findLast((idle) => idle.isReusable && idle.heapMegabytes === heapMegabytes);
     if (!process) return new ExtractorProcess(heapMegabytes, this.options);
     this.#idle.splice(this.#idle.indexOf(process), 1);
-    process.idle?.cancel();
+    process.idleTimer?.cancel();
     return process;
   }
 
-  #keep(process: ExtractorProcess): void {
+  #park(process: ExtractorProcess): void {
     this.#idle.push(process);
-    process.idle = (this.options.startTimer ?? systemTimer)(idleMs, () => {
+    process.idleTimer = (this.options.startTimer ?? systemTimer)(idleMs, () => {
       this.#idle.splice(this.#idle.indexOf(process), 1);
       void process.stop();
     });
   }
 }
 
-/** The process ended, perhaps through no fault of the document: it is read again once. */
+/** The process ended without an answer. */
 class ProcessLost extends Error {}
 
 const whatHelps = 'If memory is short, close other programs, and have the file read again';
@@ -144,7 +135,7 @@ interface Task {
 
 /** Reads one document at a time. */
 class ExtractorProcess {
-  idle: { cancel(): void } | undefined;
+  idleTimer: { cancel(): void } | undefined;
   readonly #child: Child<ToExtractor>;
   readonly #startTimer: StartTimer;
   #task: Task | undefined;
@@ -199,7 +190,7 @@ class ExtractorProcess {
   }
 
   stop(): Promise<void> {
-    this.idle?.cancel();
+    this.idleTimer?.cancel();
     this.#state = 'ended';
     return this.#child.stop(graceMs);
   }
@@ -209,7 +200,7 @@ class ExtractorProcess {
       this.#task?.progressed();
       return;
     }
-    if (message.megabytes > keptMegabytes) this.#state = 'large';
+    if (message.megabytes > maxReusableMegabytes) this.#state = 'large';
     const task = this.#task;
     this.#task = undefined;
     if (message.type === 'failed') task?.reject(reviveError(message.error));

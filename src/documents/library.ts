@@ -37,44 +37,24 @@ export function documentLibrary(options: LibraryOptions): DocumentLibrary {
       ownCall(method, ...args);
   const model = (): string => embedding()?.name ?? '';
   const seconds = (): number => Math.floor(now() / 1000);
-  const stored = own('collections');
-  const collectionOf = (one: StoredCollection): Collection => ({
-    ...one,
-    isOutdated: one.passages > 0 && one.embedding !== model(),
+  const storedCollections = own('collections');
+  const collectionOf = (stored: StoredCollection): Collection => ({
+    ...stored,
+    isOutdated: stored.passages > 0 && stored.embedding !== model(),
   });
 
   return {
-    collections: async () => (await stored()).map(collectionOf),
+    collections: async () => (await storedCollections()).map(collectionOf),
     collection: async (name) => {
-      const one = named(await stored(), name);
-      return one && collectionOf(one);
+      const stored = named(await storedCollections(), name);
+      return stored && collectionOf(stored);
     },
-    create: async ({ name = defaultName, description = '', metadata = {}, expiresAfterDays }) => {
+    create: async ({ name = defaultName, description = '', metadata = {}, ...expiry }) => {
       const createdAt = seconds();
-      const created = await ownCall('create', {
-        id: newId(),
-        name,
-        description,
-        metadata,
-        createdAt,
-        lastActiveAt: createdAt,
-        ...(expiresAfterDays !== undefined && { expiresAfterDays }),
-        embedding: model(),
-        dimensions: 0,
-      });
-      return collectionOf(created);
+      const own = { id: newId(), name, description, metadata, createdAt, lastActiveAt: createdAt, ...expiry };
+      return collectionOf(await ownCall('create', { ...own, embedding: model(), dimensions: 0 }));
     },
-    update: async (id, { name, description, metadata, expiresAfterDays }) => {
-      const updated = await ownCall('update', id, {
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-        ...(metadata !== undefined && { metadata }),
-        ...(typeof expiresAfterDays === 'number' && { expiresAfterDays }),
-        ...(expiresAfterDays === null && { neverExpires: true }),
-        lastActiveAt: seconds(),
-      });
-      return collectionOf(updated);
-    },
+    update: async (id, change) => collectionOf(await ownCall('update', id, { ...change, lastActiveAt: seconds() })),
     delete: own('delete'),
     addFiles: async (id, files) => {
       const library = filesOfOwner();
@@ -113,7 +93,7 @@ export function documentLibrary(options: LibraryOptions): DocumentLibrary {
       return fileContent(name, path, inFolder);
     },
     search: async (query, signal) => {
-      const all = await stored();
+      const all = await storedCollections();
       const collections = query.collections.map((name) => {
         const collection = named(all, name);
         if (!collection) throw new AppError('not-stored', { what: 'collection', id: name });
@@ -135,7 +115,7 @@ type OwnCall = <Method extends OwnMethod>(
   ...args: OwnArguments<Method>
 ) => Promise<Awaited<ReturnType<DocumentStore[Method]>>>;
 
-/** By id, or else by name; of several the one that was made last. */
+/** By id, or else by name: the newest of several. */
 function named(collections: readonly StoredCollection[], name: string): StoredCollection | undefined {
   return collections.find(({ id }) => id === name) ?? collections.find((one) => one.name === name);
 }

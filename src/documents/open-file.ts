@@ -148,10 +148,10 @@ export async function contentHash(
 const failureCodes = { unsupported: 'unsupported_file', invalid: 'invalid_file', interrupted: 'server_error' } as const;
 
 /** What is wrong with a file that could not be read. Throws what is not the fault of the file. */
-export function readingError(error: unknown): 'gone' | NonNullable<CollectionFile['error']> {
+export function readingError(error: unknown): 'missing' | NonNullable<CollectionFile['error']> {
   const { code } = error as NodeJS.ErrnoException;
   if (isDiskFull(error) || code === diskErrorCode) throw error;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'gone';
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
   if (error instanceof AppError && error.code === 'document-unreadable') {
     const { kind } = (error as AppError<'document-unreadable'>).details;
     return { code: failureCodes[kind], message: error.message };

@@ -1,9 +1,9 @@
-import type { Chunking, ExtractedDocument, PassagePlace, Section } from '../core/documents.ts';
+import type { Chunking, ExtractedDocument, PassageLocation, Section } from '../core/documents.ts';
 import { type Block, blocksOf, passageSizes } from './blocks.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** A part of a document that is found and shown by itself. */
-export interface PassageSpan extends PassagePlace {
+export interface PassageSpan extends PassageLocation {
   /** The header of its table, which is repeated before its rows. */
   readonly header?: string;
 }

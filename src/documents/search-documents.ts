@@ -4,7 +4,7 @@ import type { RequestContext } from '../core/request-context.ts';
 import type { StoredCollection } from './document-store.ts';
 import { completedQuery } from './search/follow-up.ts';
 import { defaultWeights } from './search/fusion.ts';
-import type { FoundPassage } from './storage/collection.ts';
+import type { PassageCandidate } from './storage/collection.ts';
 import type { StoreHost } from './store-host.ts';
 
 interface SearchOptions {
@@ -62,7 +62,7 @@ export async function searchDocuments(
 /** Passages beyond the limit that may be neighbours of better ones. */
 const maxJoins = 5;
 
-function hitOf({ passage, score, found }: FoundPassage): DocumentHit {
+function hitOf({ passage, score, found }: PassageCandidate): DocumentHit {
   return { passage, score, found };
 }
 
@@ -71,7 +71,7 @@ const maxReranked = 30;
 
 /** The reranked candidates, the best first. */
 async function reranked(
-  candidates: readonly FoundPassage[],
+  candidates: readonly PassageCandidate[],
   queries: readonly string[],
   service: EmbeddingService,
   context: RequestContext,

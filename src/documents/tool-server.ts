@@ -106,8 +106,8 @@ export function documentTools({ library, base = '', onlySearch = false }: Docume
           const title = passageTitle(passage);
           return { id, title, name, page, headings, score, text, url: addressOf(passage) };
         });
-        const words = results.map(({ title, url, text }, index) => `[${index + 1}] ${title}\n${url}\n${text}`);
-        return result(words.join('\n\n') || 'No passages found.', { results });
+        const passages = results.map(({ title, url, text }, index) => `[${index + 1}] ${title}\n${url}\n${text}`);
+        return result(passages.join('\n\n') || 'No passages found.', { results });
       }
       case search.name: {
         const hits = await find(call, signal);

@@ -55,10 +55,10 @@ export function authorize(
 
   const originRefused = guard.refuseOrigin(headers, endpoint);
   if (originRefused) return refused(originRefused, endpoint);
-  const found = guard.identify(headers, endpoint, { target: head.target, address: head.remoteAddress });
-  return found instanceof Promise
-    ? found.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
-    : decide(found);
+  const identity = guard.identify(headers, endpoint, { target: head.target, address: head.remoteAddress });
+  return identity instanceof Promise
+    ? identity.then(decide, (error: unknown) => refused(asAppError(error), endpoint))
+    : decide(identity);
 
   /** The browser of a foreign page asks first, and sends the request itself only if it is let in. */
   function refusedPreflight({ headers, path }: RequestHead): Authorization | undefined {

@@ -81,7 +81,7 @@ function invalid(reason: string, cause?: unknown): AppError {
 
 export type ReadBody =
   | { readonly type: 'whole'; readonly body: Buffer }
-  | { readonly type: 'too-large' | 'crowded' | 'stalled' | 'gone' };
+  | { readonly type: 'too-large' | 'crowded' | 'stalled' | 'disconnected' };
 
 export interface BodyLimits {
   readonly bytes: number;
@@ -98,7 +98,7 @@ export interface BodyLimits {
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
   const { bytes, stallMilliseconds, startTimer } = limits;
   if (declaredLength(request) > bytes) return Promise.resolve({ type: 'too-large' });
-  if (request.destroyed) return Promise.resolve({ type: 'gone' });
+  if (request.destroyed) return Promise.resolve({ type: 'disconnected' });
   limits.begin?.();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -106,7 +106,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
 
     const settle = (result: ReadBody): void => {
       stall.cancel();
-      request.off('data', take).off('end', whole).off('close', gone);
+      request.off('data', take).off('end', whole).off('close', disconnected);
       resolve(result);
     };
     const take = (chunk: Buffer): void => {
@@ -118,10 +118,10 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
     };
     const whole = (): void =>
       settle({ type: 'whole', body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) });
-    const gone = (): void => settle({ type: 'gone' });
+    const disconnected = (): void => settle({ type: 'disconnected' });
 
     const stall = startTimer(stallMilliseconds, () => settle({ type: 'stalled' }));
-    request.on('data', take).on('end', whole).on('close', gone);
+    request.on('data', take).on('end', whole).on('close', disconnected);
   });
 }
 

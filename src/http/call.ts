@@ -63,7 +63,7 @@ export interface KeepAlive {
   /** Written instead of the filler, while there is any. */
   progress?(): string | undefined;
   /** Whether to begin with a filler: the client has waited for the headers already. */
-  readonly atOnce?: boolean;
+  readonly immediately?: boolean;
 }
 
 /** Comments that are written while a stream has not begun. */

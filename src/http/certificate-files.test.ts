@@ -32,7 +32,7 @@ async function served() {
   const server = createHttpServer({ port: 0, endpoints: [hello], tls: files.pair, onError: expect.fail });
   const { port, addresses } = await server.listen();
   onTestFinished(() => server.close());
-  const look = () => files.refresh({ use: server.setCertificate, say: (sentence) => said.push(sentence) });
+  const look = () => files.refresh({ use: server.setCertificate, log: (sentence) => said.push(sentence) });
   return { folder, port, addresses, said, look, lookTwice: () => look().then(look) };
 }
 

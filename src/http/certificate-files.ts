@@ -11,10 +11,10 @@ export interface TlsPair {
 interface Watching {
   /** Throws for a pair that cannot be used; nothing changes then. */
   readonly use: (pair: TlsPair) => void;
-  readonly say: (sentence: string) => void;
+  readonly log: (sentence: string) => void;
 }
 
-const lookMilliseconds = 500;
+const pollMilliseconds = 500;
 
 /** Certificate and key of `--ssl`. Programs that renew certificates replace these files while the server runs. */
 export class CertificateFiles {
@@ -23,7 +23,7 @@ export class CertificateFiles {
   readonly #paths: readonly [certificate: string, key: string];
   /** The state of both files that was read last, whether it could be used or not. */
   #read: string;
-  /** A state that is not read before it is found twice: the two files are replaced one after the other. */
+  /** A state that is not read before it is current twice: the two files are replaced one after the other. */
   #changed = '';
 
   /** Throws if one of them cannot be read. */
@@ -36,27 +36,27 @@ export class CertificateFiles {
 
   /** Until the program ends. By polling, because events are missed on network drives and behind links. */
   watch(watching: Watching): void {
-    const look = async (): Promise<void> => {
+    const poll = async (): Promise<void> => {
       await this.refresh(watching);
-      setTimeout(look, lookMilliseconds).unref();
+      setTimeout(poll, pollMilliseconds).unref();
     };
-    setTimeout(look, lookMilliseconds).unref();
+    setTimeout(poll, pollMilliseconds).unref();
   }
 
-  /** Looks at the files once. A pair that cannot be used is reported, and the former one stays. */
-  async refresh({ use, say }: Watching): Promise<void> {
-    const found = (await Promise.all(this.#paths.map(currentVersion))).join();
-    const settled = found === this.#changed;
-    this.#changed = found;
-    if (found === this.#read || !settled) return;
-    this.#read = found;
+  /** Checks the files once. A pair that cannot be used is reported, and the former one stays. */
+  async refresh({ use, log }: Watching): Promise<void> {
+    const current = (await Promise.all(this.#paths.map(currentVersion))).join();
+    const isStable = current === this.#changed;
+    this.#changed = current;
+    if (current === this.#read || !isStable) return;
+    this.#read = current;
     try {
       const [certificate, key] = await Promise.all([readFile(this.#paths[0]), readFile(this.#paths[1])]);
       const { validTo } = new X509Certificate(certificate);
       use({ certificate, key });
-      say(`The new certificate of --ssl is used for new connections. It is valid until ${validTo}.`);
+      log(`The new certificate of --ssl is used for new connections. It is valid until ${validTo}.`);
     } catch (error) {
-      say(
+      log(
         `The changed certificate and key of --ssl cannot be used: ${(error as Error).message}. The former ones stay.`,
       );
     }

@@ -21,9 +21,9 @@ export function createConnections() {
   /** Of all sockets. */
   const inFlight = new Set<PendingRequest>();
 
-  const gone = (): Aborted => new Aborted(closing ? 'shutdown' : 'client-gone');
+  const abortReason = (): Aborted => new Aborted(closing ? 'shutdown' : 'client-gone');
 
-  const over = (pending: PendingRequest): void => {
+  const finished = (pending: PendingRequest): void => {
     inFlight.delete(pending);
     if (draining && inFlight.size === 0) drained.release();
   };
@@ -35,8 +35,8 @@ export function createConnections() {
     requests.set(socket, open);
     socket.once('close', () => {
       for (const pending of open) {
-        pending.controller.abort(gone());
-        over(pending);
+        pending.controller.abort(abortReason());
+        finished(pending);
       }
       open.clear();
     });
@@ -81,11 +81,11 @@ export function createConnections() {
       response.once('finish', () => {
         open.delete(pending);
         if (draining) endIfIdle(socket);
-        over(pending);
+        finished(pending);
       });
       if (socket.destroyed) {
-        pending.controller.abort(gone());
-        over(pending);
+        pending.controller.abort(abortReason());
+        finished(pending);
       }
       return pending.controller;
     },

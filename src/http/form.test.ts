@@ -38,7 +38,7 @@ function showing(limits: Partial<FormLimits> = {}) {
 }
 
 /** The folder is removed shortly after the response. */
-const gone = async (path: string): Promise<void> => {
+const removed = async (path: string): Promise<void> => {
   while (existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -59,7 +59,7 @@ describe('readForm', () => {
       body: '',
     });
     expect(paths).toHaveLength(1);
-    await gone(dirname(paths[0] as string));
+    await removed(dirname(paths[0] as string));
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe('readForm', () => {
     expect(existsSync(path)).toBe(true);
     go.open();
     expect((await answer).text).toBe('first content');
-    await gone(dirname(path));
+    await removed(dirname(path));
   });
 });
 
@@ -248,7 +248,7 @@ test('form: one that came whole is given up at once if its client left before it
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: ${headers['content-type']}\r\ncontent-length: ${body.length}\r\n\r\n`;
   client.write(head + body);
-  expect(await result.promise).toBe('gone');
+  expect(await result.promise).toBe('disconnected');
   server.close();
 });
 

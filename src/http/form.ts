@@ -63,7 +63,7 @@ export function isForm(request: Pick<IncomingMessage, 'headers'>): boolean {
 /** Reads a whole form. Files of an incomplete form are deleted, those of a complete one by `remove`, which is idempotent. */
 export async function readForm(request: IncomingMessage, reading: FormReading): Promise<ReadForm> {
   if (Number(request.headers['content-length'] ?? 0) > reading.bytes) return { type: 'too-large' };
-  if (request.destroyed) return { type: 'gone' };
+  if (request.destroyed) return { type: 'disconnected' };
   let folder: string;
   try {
     folder = await (reading.folder ?? uploadFolder)();
@@ -84,7 +84,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   // Imported on first use: most servers never need it.
   const { default: busboy } = await import('busboy');
   // The client may have disconnected during the import. What was not read is lost then, and no event follows.
-  if (request.destroyed) return { type: 'gone' };
+  if (request.destroyed) return { type: 'disconnected' };
   const parser = busboy({
     headers: request.headers,
     defParamCharset: 'utf8',
@@ -100,7 +100,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
   return new Promise((resolve) => {
     const settle = (result: ReadForm): void => {
       stall.cancel();
-      request.off('data', take).off('end', ended).off('close', gone);
+      request.off('data', take).off('end', ended).off('close', disconnected);
       request.unpipe(body);
       if (result.type !== 'form') {
         body.destroy();
@@ -115,8 +115,8 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
       if (length > bytes) settle({ type: 'too-large' });
     };
     const ended = (): void => stall.cancel();
-    const gone = (): void => {
-      if (!request.readableEnded) settle({ type: 'gone' });
+    const disconnected = (): void => {
+      if (!request.readableEnded) settle({ type: 'disconnected' });
     };
 
     // An empty name is undefined, whatever the types of the parser say.
@@ -154,7 +154,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
 
     const stall = startTimer(stallMilliseconds, () => settle({ type: 'stalled' }));
     begin?.();
-    request.on('data', take).on('end', ended).on('close', gone);
+    request.on('data', take).on('end', ended).on('close', disconnected);
     request.pipe(body).pipe(parser);
   });
 }
@@ -169,9 +169,9 @@ export function upToFormEnd(contentType: string): Transform {
     transform: (chunk: Buffer, _, done) => {
       if (isOver) return done();
       const joined = Buffer.concat([tail, chunk]);
-      const found = joined.indexOf(closing);
-      isOver = found >= 0;
-      if (isOver) return done(null, joined.subarray(tail.length, found + closing.length));
+      const index = joined.indexOf(closing);
+      isOver = index >= 0;
+      if (isOver) return done(null, joined.subarray(tail.length, index + closing.length));
       tail = joined.subarray(Math.max(0, joined.length - closing.length + 1));
       return done(null, chunk);
     },

@@ -26,10 +26,10 @@ export interface GuardOptions {
   /** Requests from this machine itself need no key. */
   readonly ownerOnLoopback?: boolean;
   /** Who is signed in by the cookie of these headers. */
-  readonly sessionOf?: ((headers: IncomingHttpHeaders) => Found<Session> | Promise<Found<Session>>) | undefined;
+  readonly sessionOf?:
+    | ((headers: IncomingHttpHeaders) => Session | undefined | Promise<Session | undefined>)
+    | undefined;
 }
-
-type Found<Value> = Value | undefined;
 
 /** A person who is signed in: with a key, or with a password. */
 interface Session {
@@ -156,8 +156,8 @@ export function createGuard(options: GuardOptions) {
       return sessionOf(headers)?.then((identity) => (identity.type === 'nobody' ? without : identity)) ?? without;
     }
     if (matches(sent, passwords)) return passwordHolder;
-    const found = options.keys?.find(sent.trim(), address);
-    return found instanceof Promise ? found.then(identityOf) : identityOf(found);
+    const key = options.keys?.find(sent.trim(), address);
+    return key instanceof Promise ? key.then(identityOf) : identityOf(key);
   };
 
   const identify = (
@@ -165,11 +165,13 @@ export function createGuard(options: GuardOptions) {
     endpoint?: AccessRule,
     { target = '', address = '' }: { readonly target?: string; readonly address?: string } = {},
   ): Identity | Promise<Identity> => {
-    const found = protectedByKey ? senderOf(headers, endpoint, { target, address }) : (sessionOf(headers) ?? anybody);
-    if (keyGuards(endpoint)) return found;
+    const identity = protectedByKey
+      ? senderOf(headers, endpoint, { target, address })
+      : (sessionOf(headers) ?? anybody);
+    if (keyGuards(endpoint)) return identity;
     // A key that was sent although none is needed still identifies its owner.
-    const orAnybody = (identity: Identity): Identity => (identity.type === 'nobody' ? anybody : identity);
-    return found instanceof Promise ? found.then(orAnybody) : orAnybody(found);
+    const orAnybody = (sender: Identity): Identity => (sender.type === 'nobody' ? anybody : sender);
+    return identity instanceof Promise ? identity.then(orAnybody) : orAnybody(identity);
   };
 
   return {
@@ -290,8 +292,8 @@ function namesOf(listensOn: string | undefined): readonly string[] {
 /** In constant time: digests of equal length, and all keys are compared. */
 function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
   if (sent === undefined) return false;
-  const given = digest(sent);
-  return keys.map((key) => timingSafeEqual(key, given)).includes(true);
+  const hash = digest(sent);
+  return keys.map((key) => timingSafeEqual(key, hash)).includes(true);
 }
 
 export const isSameSecret = (sent: string, secret: string): boolean => matches(sent, [digest(secret)]);

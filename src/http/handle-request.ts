@@ -104,8 +104,8 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
     remoteAddress,
     headers: request.headers,
   });
-  let cut = false;
-  response.once('close', () => watch?.ended?.(response.writableFinished ? 'sent' : cut ? 'failed' : 'client-gone'));
+  let isCut = false;
+  response.once('close', () => watch?.ended?.(response.writableFinished ? 'sent' : isCut ? 'failed' : 'client-gone'));
   const respondent = { request, response, signal, id, watch };
   try {
     const { reply, linger, afterwards } = await answer(deps, incoming, {
@@ -121,7 +121,7 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
     await ('stream' in reply ? Promise.race([sent, fault]) : sent);
   } catch (error) {
     if (signal.aborted) return;
-    cut = response.headersSent;
+    isCut = response.headersSent;
     const known = asAppError(error);
     // A stream of bytes that was stopped on request has no other way to end.
     if (known.code !== 'stopped') deps.onError(error, { method, path, id });
@@ -138,13 +138,13 @@ function hostCount({ rawHeaders }: IncomingMessage): number {
   return rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
 }
 
-interface Arrived extends Pick<Call, 'id' | 'method' | 'path' | 'remoteAddress'> {
+interface ArrivedRequest extends Pick<Call, 'id' | 'method' | 'path' | 'remoteAddress'> {
   readonly endpoint: Endpoint | undefined;
   readonly watch: RequestObserver | undefined;
   readonly fault: Promise<never>;
 }
 
-async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): Promise<Answer> {
+async function answer(deps: RequestDeps, incoming: Incoming, arrived: ArrivedRequest): Promise<Answer> {
   const { request, response, controller, expectsContinue } = incoming;
   const { signal } = controller;
   const { headers, url: target = '' } = request;
@@ -162,10 +162,10 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): 
 
   const { endpoint, identity } = verdict;
   reportIdentity(watch, identity);
-  let held = expectsContinue;
+  let awaitsContinue = expectsContinue;
   const begin = (): void => {
-    if (held) response.writeContinue();
-    held = false;
+    if (awaitsContinue) response.writeContinue();
+    awaitsContinue = false;
   };
   const { stallMilliseconds, startTimer } = deps;
   const share = deps.bodies.open();
@@ -197,28 +197,39 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: Arrived): 
     report(error, reply);
     return { reply, linger };
   };
-  const who = senderOf(identity);
+  const sender = senderOf(identity);
   const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
-  const common = { id, method, path, query: queryOf(target), headers, signal, remoteAddress, encrypted, ...who, watch };
+  const common = {
+    id,
+    method,
+    path,
+    query: queryOf(target),
+    headers,
+    signal,
+    remoteAddress,
+    encrypted,
+    ...sender,
+    watch,
+  };
   const megabytes = Math.floor(((isSentForm ? form.bytes : undefined) ?? maxBytes) / 1024 / 1024);
   switch (read.type) {
     case 'whole':
       watch?.received?.(read.body);
       return handle({ ...common, body: read.body });
     case 'form':
-      watch?.received?.(nothing);
-      return handle({ ...common, body: nothing, form: read.form }, read.remove);
+      watch?.received?.(emptyBody);
+      return handle({ ...common, body: emptyBody, form: read.form }, read.remove);
     case 'broken':
       return refused(new AppError('request-broken', { reason: read.reason }), true);
     case 'disk-full':
       return refused(new AppError('disk-full', {}), true);
     case 'too-large':
-      return refused(new AppError('payload-too-large', { limitMegabytes: megabytes }), !held);
+      return refused(new AppError('payload-too-large', { limitMegabytes: megabytes }), !awaitsContinue);
     case 'crowded':
       return refused(new AppError('busy', { retryAfterSeconds: 5 }), true);
     case 'stalled':
       return { reply: refusal(408, 'The request was not sent to its end in time.', 'request_timeout'), linger: false };
-    case 'gone':
+    case 'disconnected':
       throw new AppError('request-broken', { reason: 'the connection ended in its middle' });
   }
 }
@@ -230,7 +241,7 @@ function senderOf(identity: Identity): Pick<Call, 'authorized' | 'key' | 'sessio
   return { authorized: type !== 'nobody', ...session, ...(type === 'owner' && identity.isAdmin && { isAdmin: true }) };
 }
 
-const nothing = Buffer.alloc(0);
+const emptyBody = Buffer.alloc(0);
 
 async function handled(
   deps: RequestDeps,

@@ -141,6 +141,6 @@ function refuseUnlessBlank(bytes: Buffer, start: number, end: number): void {
 }
 
 function unexpected(bytes: Buffer, index: number): LargeJsonError {
-  const found = bytes.toString('latin1', index, index + 1);
-  return new LargeJsonError(`unexpected ${JSON.stringify(found)} at byte ${index}`);
+  const character = bytes.toString('latin1', index, index + 1);
+  return new LargeJsonError(`unexpected ${JSON.stringify(character)} at byte ${index}`);
 }

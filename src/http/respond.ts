@@ -113,14 +113,14 @@ const vary = { vary: 'Origin' };
 
 // `*` does not cover Authorization, and nothing at all if credentials are sent.
 const allMethods = '*, GET, POST, DELETE, OPTIONS, HEAD, PUT';
-const usualHeaders =
+const defaultHeaders =
   '*, Accept, Content-Type, Content-Length, Cache-Control, Accept-Encoding, X-CSRF-Token, Client-Agent, X-Fields, ' +
   'Content-Type, Authorization, X-Requested-With, X-HTTP-Method-Override, apikey, genkey';
 
 /** Allows all headers that the browser asks for (`access-control-request-headers`): the official clients have dozens. */
 function allowances(methods: string, requested: string): Headers {
   const names = requested.split(',').map((name) => name.trim());
-  const allowed = [usualHeaders, ...names.filter((name) => headerName.test(name))].join(', ');
+  const allowed = [defaultHeaders, ...names.filter((name) => headerName.test(name))].join(', ');
   return {
     'access-control-allow-methods': methods,
     'access-control-allow-headers': allowed,

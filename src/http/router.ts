@@ -7,18 +7,18 @@ import type { Endpoint } from './call.ts';
 export type Route = Pick<Endpoint, 'method' | 'match' | 'path' | 'header'>;
 type Method = Route['method'];
 
-export interface Router<Found> {
+export interface Router<Entry> {
   /** Takes a plain path (`plainPath`). Without headers, the route that needs none. */
-  find(method: string, path: string, headers?: Readonly<Record<string, unknown>>): Found | undefined;
+  find(method: string, path: string, headers?: Readonly<Record<string, unknown>>): Entry | undefined;
   /** The methods of this path; those of `rest` do not count. */
   methods(path: string): readonly Method[];
 }
 
-type Table<Found> = Readonly<Record<Route['match'], Map<string, Found>>>;
+type Table<Entry> = Readonly<Record<Route['match'], Map<string, Entry>>>;
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const satisfies readonly Method[];
 
-export function router<Found extends Route>(routes: readonly Found[]): Router<Found> {
+export function router<Entry extends Route>(routes: readonly Entry[]): Router<Entry> {
   const names = [...new Set(routes.flatMap(({ header }) => header ?? []))];
   const plain = pathRouter(routes.filter(({ header }) => header === undefined));
   if (names.length === 0) return plain;
@@ -32,15 +32,15 @@ export function router<Found extends Route>(routes: readonly Found[]): Router<Fo
   };
 }
 
-function pathRouter<Found extends Route>(routes: readonly Found[]): Router<Found> {
-  const empty = (): Table<Found> => ({
+function pathRouter<Entry extends Route>(routes: readonly Entry[]): Router<Entry> {
+  const empty = (): Table<Entry> => ({
     exact: new Map(),
     ending: new Map(),
     folder: new Map(),
     prefix: new Map(),
     rest: new Map(),
   });
-  const tables = new Map<string, Table<Found>>(methods.map((method) => [method, empty()]));
+  const tables = new Map<string, Table<Entry>>(methods.map((method) => [method, empty()]));
   for (const route of routes) enter(tables.get(route.method)?.[route.match], route);
   const known = new Map([...tables].map(([method, table]) => [method, finder(table)]));
   const rest = new Map([...tables].map(([method, table]) => [method, below(table.rest)]));
@@ -73,7 +73,7 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(query === -1 ? '' : target.slice(query + 1));
 }
 
-function finder<Found>({ exact, ending, folder, prefix }: Table<Found>): (path: string) => Found | undefined {
+function finder<Entry>({ exact, ending, folder, prefix }: Table<Entry>): (path: string) => Entry | undefined {
   const longestEnding = longest(ending);
   const longestFolder = longest(folder);
   const longestPrefix = below(prefix);
@@ -81,16 +81,16 @@ function finder<Found>({ exact, ending, folder, prefix }: Table<Found>): (path: 
   return (path) => exact.get(path) ?? longestEnding(path) ?? folderOf(path) ?? longestPrefix(path);
 }
 
-function below<Found>(beginnings: ReadonlyMap<string, Found>): (path: string) => Found | undefined {
+function below<Entry>(beginnings: ReadonlyMap<string, Entry>): (path: string) => Entry | undefined {
   const longestFirst = [...beginnings].sort(([a], [b]) => b.length - a.length);
   return (path) => longestFirst.find(([start]) => path.startsWith(start))?.[1];
 }
 
 /** The longest ending of a path that is known: tries `/c`, then `/b/c`, up to the depth of the longest one. */
-function longest<Found>(endings: ReadonlyMap<string, Found>): (path: string) => Found | undefined {
+function longest<Entry>(endings: ReadonlyMap<string, Entry>): (path: string) => Entry | undefined {
   const deepest = Math.max(0, ...[...endings.keys()].map((path) => path.split('/').length - 1));
   return (path) => {
-    let match: Found | undefined;
+    let match: Entry | undefined;
     let slash = path.length;
     for (let depth = 0; depth < deepest && slash > 0; depth++) {
       slash = path.lastIndexOf('/', slash - 1);
@@ -102,7 +102,7 @@ function longest<Found>(endings: ReadonlyMap<string, Found>): (path: string) => 
 }
 
 /** Throws for an endpoint that could never be reached, which prevents the start. */
-function enter<Found extends Route>(table: Map<string, Found> | undefined, route: Found): void {
+function enter<Entry extends Route>(table: Map<string, Entry> | undefined, route: Entry): void {
   const { method, match, path } = route;
   if (!path.startsWith('/')) throw new Error(`The path of ${method} ${path} must begin with a slash.`);
   if (match !== 'prefix' && match !== 'rest' && plainPath(path) !== path)

@@ -36,7 +36,7 @@ interface StaticOptions {
   readonly compressed?: boolean;
 }
 
-/** A file of the folder, with ETag and ranges. A path that leads out of the folder, also through a link, is not found. */
+/** A file of the folder, with ETag and ranges. A path that leads out of the folder, also through a link, is not real. */
 export async function fileReply(
   options: StaticOptions,
   { path, headers }: Pick<Call, 'path' | 'headers'>,
@@ -93,10 +93,10 @@ async function inside(folder: string, path: string) {
     const name = decodeURIComponent(path);
     if (name.includes('\0')) return undefined;
     const root = await realpath(folder);
-    const found = await realpath(resolve(join(root, name)));
-    if (found !== root && !found.startsWith(root + sep)) return undefined;
-    const facts = await stat(found);
-    return facts.isFile() ? { path: found, bytes: facts.size, modifiedAt: facts.mtimeMs } : undefined;
+    const real = await realpath(resolve(join(root, name)));
+    if (real !== root && !real.startsWith(root + sep)) return undefined;
+    const facts = await stat(real);
+    return facts.isFile() ? { path: real, bytes: facts.size, modifiedAt: facts.mtimeMs } : undefined;
   } catch {
     return undefined;
   }

@@ -227,7 +227,7 @@ describe('writeStream', () => {
       yield 'word ';
       await gates[1].promise;
     }
-    const keepAlive = { milliseconds: 5000, filler: 'ping ', initialFiller: 'wait ', atOnce: true };
+    const keepAlive = { milliseconds: 5000, filler: 'ping ', initialFiller: 'wait ', immediately: true };
     const one = await play(slow(), { keepAlive, startTimer: time.startTimer });
     await one.until('wait ');
     time.pass(5000);

@@ -53,10 +53,10 @@ export function writeStream(
       silence?.cancel();
       commentTimer?.cancel();
       stall?.cancel();
-      signal.removeEventListener('abort', gone);
+      signal.removeEventListener('abort', disconnected);
       settle();
     };
-    const gone = (): void => {
+    const disconnected = (): void => {
       leave(resolve);
       // Not awaited: a generator returns only after its pending step. Its errors no longer matter.
       Promise.resolve(iterator.return?.()).catch(() => undefined);
@@ -153,11 +153,11 @@ export function writeStream(
     };
     const commentTimer = statusComments && startTimer(statusComments.milliseconds, writeComment);
 
-    if (signal.aborted) return gone();
-    signal.addEventListener('abort', gone);
+    if (signal.aborted) return disconnected();
+    signal.addEventListener('abort', disconnected);
     head = setTimeout(() => response.flushHeaders(), headMs);
     if (commentTimer) writeComment();
-    else if (keepAlive?.atOnce) fill(keepAlive);
+    else if (keepAlive?.immediately) fill(keepAlive);
     pull();
   });
 }

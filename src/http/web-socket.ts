@@ -58,19 +58,19 @@ export function createUpgrades(deps: UpgradeDeps) {
   async function take(listener: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const known = /^websocket$/i.test(request.headers.upgrade ?? '');
     const path = plainPath(request.url ?? '');
-    const found = known ? routes.find('GET', path) : undefined;
+    const route = known ? routes.find('GET', path) : undefined;
     let owner: ClientKey | undefined;
     try {
-      const admitted = found && (await admission(deps, request, found));
+      const admitted = route && (await admission(deps, request, route));
       const error = admitted ? admitted.error : new AppError('not-found', { method: 'GET', path });
       owner = admitted && keyOf(admitted.identity);
       if (known && !error) sockets ??= opening();
-      const loaded = known && !error ? found?.load?.() : undefined;
+      const loaded = known && !error ? route?.load?.() : undefined;
       const [server] = await Promise.all([known && !error ? sockets : undefined, loaded, answered(socket)]);
       if (socket.destroyed) return;
       if (!known) plainly(listener, request, socket, head);
       else if (error) {
-        const reply = found ? found.dialect.errorReply(error) : errorRefusal(error);
+        const reply = route ? route.dialect.errorReply(error) : errorRefusal(error);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
         deps.onRefused?.({ error, status: reply.status, method: 'GET', path, remoteAddress });
         refuse(socket, reply);
@@ -87,8 +87,8 @@ export function createUpgrades(deps: UpgradeDeps) {
         const headers = withoutProtocolKey(request.headers);
         const remoteAddress = plainAddress(request.socket.remoteAddress);
         const call = { path, query: queryOf(url), headers, remoteAddress, ...(owner ? { key: owner } : {}) };
-        const begin = (options?: WorkOptions) => beginWork(deps, request, found as SocketEndpoint, call, options);
-        found?.open({ ...call, begin }, liveSocket(opened, deps));
+        const begin = (options?: WorkOptions) => beginWork(deps, request, route as SocketEndpoint, call, options);
+        route?.open({ ...call, begin }, liveSocket(opened, deps));
       } catch (error) {
         deps.onError(error);
         opened.close(1011, 'something unexpected went wrong');

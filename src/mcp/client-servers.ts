@@ -51,7 +51,7 @@ export function clientServers(allowed: AllowedUrls, deps: Omit<ConnectionDeps, '
         const late = new AbortController();
         const timer = deps.startTimer(connectMs, () => late.abort());
         try {
-          await unlessAborted(one.tried, signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+          await unlessAborted(one.firstAttempt, signal ? AbortSignal.any([signal, late.signal]) : late.signal);
         } catch (error) {
           signal?.throwIfAborted();
           if (!late.signal.aborted) throw error;
@@ -59,7 +59,7 @@ export function clientServers(allowed: AllowedUrls, deps: Omit<ConnectionDeps, '
         } finally {
           timer.cancel();
         }
-        if (one.state !== 'connected') throw new Error(one.trouble);
+        if (one.state !== 'connected') throw new Error(one.failure);
         return one.tools;
       },
       call: (call, options) => opened().call(call, options),

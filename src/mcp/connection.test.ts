@@ -29,7 +29,7 @@ function world({ callMs = 60_000, env = {} } = {}) {
   };
   const begin = async (): Promise<void> => {
     connection.start();
-    await connection.tried;
+    await connection.firstAttempt;
     await time.settle();
   };
   return { time, servers, logged, changes, connection, session, begin };
@@ -86,14 +86,14 @@ describe('ToolServerConnection: connected', () => {
     await expect(connection.call(echo, { signal: patient })).rejects.toThrow('could not be called: … is odd');
     session().respond = () => Promise.reject(new Error('secret-token is odd'));
     await expect(connection.request('prompts/get', {}, patient)).rejects.toThrow('could not answer: … is odd');
-    session().events.logged('error', 'my environment is {"TOKEN":"secret-token"}');
+    session().events.log('error', 'my environment is {"TOKEN":"secret-token"}');
     session().events.lost('it wrote: secret-token');
     await time.settle();
     expect(logged.slice(2)).toEqual([
       'MCP Server mine (error): my environment is {"TOKEN":"…"}',
       'MCP Server mine is lost: it wrote: …. It is connected again.',
     ]);
-    expect(connection.trouble).toBe('it wrote: …');
+    expect(connection.failure).toBe('it wrote: …');
   });
 
   test('other errors do not end the session', async () => {
@@ -176,7 +176,7 @@ describe('ToolServerConnection: connected', () => {
   test('logs messages of the server', async () => {
     const { begin, session, logged } = world();
     await begin();
-    session().events.logged('warning', 'the disk is full');
+    session().events.log('warning', 'the disk is full');
     expect(logged.at(-1)).toBe('MCP Server mine (warning): the disk is full');
   });
 });
@@ -342,7 +342,7 @@ describe('ToolServerConnection: lost session', () => {
     await time.pass(250);
     first.events.lost('gone again');
     first.events.toolsChanged();
-    first.events.doubted();
+    first.events.transportFailed();
     await time.settle();
     expect(servers.of('mine')).toHaveLength(2);
     expect(session().closed).toBe(false);
@@ -382,7 +382,7 @@ describe('ToolServerConnection: health check', () => {
   test('runs at once after a transport error', async () => {
     const { begin, session, time } = world();
     await begin();
-    session().events.doubted();
+    session().events.transportFailed();
     await time.settle();
     expect(session().checks).toBe(1);
   });
@@ -391,8 +391,8 @@ describe('ToolServerConnection: health check', () => {
     const { begin, session } = world();
     await begin();
     session().check = () => new Promise(() => {});
-    session().events.doubted();
-    session().events.doubted();
+    session().events.transportFailed();
+    session().events.transportFailed();
     expect(session().checks).toBe(1);
   });
 });
@@ -439,7 +439,7 @@ describe('ToolServerConnection: first attempt', () => {
     const { connection, servers, logged, time } = world();
     servers.onOpen = () => Promise.reject(new Error('no such program'));
     connection.start();
-    await connection.tried;
+    await connection.firstAttempt;
     expect(logged.at(-1)).toBe('MCP Init Error: mine: no such program. It is tried again.');
     servers.onOpen = async () => undefined;
     await time.pass(250);

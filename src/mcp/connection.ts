@@ -2,6 +2,7 @@ import { unlessAborted } from '../core/abort.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { isObject } from '../core/json.ts';
 import { type Deferred, deferred } from '../core/synchronization.ts';
+import type { StartTimeout, Timer } from '../core/timers.ts';
 import {
   type CallOptions,
   type ServedCall,
@@ -15,11 +16,9 @@ import { type ServerConfig, secretsOf } from './config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
-
 export interface ConnectionDeps {
   readonly open: OpenSession;
-  readonly startTimer: StartTimer;
+  readonly startTimer: StartTimeout;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /** Time-out of a call; each progress notification restarts it. */
@@ -54,10 +53,10 @@ export class ToolServerConnection {
   #tools: readonly ServedTool[] = [];
   #readyAt = 0;
   #failures = 0;
-  #trouble = 'it is not connected yet';
+  #failure = 'it is not connected yet';
   #secrets: readonly string[] | undefined;
   #closed = false;
-  #timer: { cancel(): void } | undefined;
+  #timer: Pick<Timer, 'cancel'> | undefined;
   #connecting: Promise<void> | undefined;
   /** Sessions being closed and cancelled attempts: their processes may still run. */
   readonly #ending = new Set<Promise<void>>();
@@ -65,7 +64,7 @@ export class ToolServerConnection {
   /** `tools/list` is running, or its pause is not over. */
   #refreshing = false;
   #refreshMs = minRefreshMs;
-  #refreshTimer: { cancel(): void } | undefined;
+  #refreshTimer: Pick<Timer, 'cancel'> | undefined;
   #isStale = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<(error: SessionLost) => void>();
@@ -77,7 +76,7 @@ export class ToolServerConnection {
   ) {}
 
   /** Resolves after the first attempt to connect, successful or not. */
-  get tried(): Promise<void> {
+  get firstAttempt(): Promise<void> {
     return this.#tried.promise;
   }
 
@@ -91,8 +90,8 @@ export class ToolServerConnection {
   }
 
   /** Why it is not connected. */
-  get trouble(): string {
-    return this.#trouble;
+  get failure(): string {
+    return this.#failure;
   }
 
   /** Whether the present session has resources or prompts. */
@@ -111,14 +110,14 @@ export class ToolServerConnection {
   }
 
   async call(call: ServedCall, options: CallOptions): Promise<ServedResult> {
-    const session = await this.#present(options.signal);
+    const session = await this.#currentSession(options.signal);
     try {
       return await this.#run(session, call, options);
     } catch (error) {
       // The server did not know the session and has not run the call: retry once on the next session.
-      if (!(error instanceof SessionLost && error.untouched)) throw this.#reported(error, call.name);
+      if (!(error instanceof SessionLost && error.unprocessed)) throw this.#reported(error, call.name);
     }
-    const next = await this.#present(options.signal);
+    const next = await this.#currentSession(options.signal);
     return this.#run(next, call, options).catch((error: unknown) => {
       throw this.#reported(error, call.name);
     });
@@ -126,7 +125,7 @@ export class ToolServerConnection {
 
   /** Any request but a tool call, on the present session or the next one. */
   async request(method: string, params: Fields, signal: AbortSignal): Promise<ServedResult> {
-    const session = await this.#present(signal);
+    const session = await this.#currentSession(signal);
     const late = new AbortController();
     const timer = this.deps.startTimer(requestMs, () => late.abort(new Error(`no answer in ${requestMs / 1000} s`)));
     const ended = AbortSignal.any([signal, late.signal]);
@@ -138,7 +137,7 @@ export class ToolServerConnection {
       if (error instanceof ToolCallError) throw this.#withoutSecrets(error);
       const reason = late.signal.aborted ? (late.signal.reason as Error) : error;
       const sentence = `The tool server ${this.name} could not answer: ${(reason as Error).message}.`;
-      throw new ToolCallError(toolCallCodes.unavailable, this.#hidden(sentence));
+      throw new ToolCallError(toolCallCodes.unavailable, this.#redacted(sentence));
     } finally {
       timer.cancel();
     }
@@ -202,10 +201,10 @@ export class ToolServerConnection {
         if (opened && this.#session === opened) void this.#refresh(opened);
         else if (opened && !this.#session) this.#isStale = true;
       },
-      doubted: () => {
+      transportFailed: () => {
         if (opened) void this.#check(opened);
       },
-      logged: (level, text) => this.#log(`MCP Server ${this.name} (${level}): ${text}`),
+      log: (level, text) => this.#log(`MCP Server ${this.name} (${level}): ${text}`),
     };
     const opening = this.deps.open(this.config, events, signal);
     try {
@@ -241,18 +240,18 @@ export class ToolServerConnection {
   /** An attempt failed. The same reason is logged once. */
   #failed(raw: string): void {
     if (this.#closed) return;
-    const reason = this.#hidden(raw);
-    if (reason !== this.#trouble) this.#log(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
-    this.#trouble = reason;
+    const reason = this.#redacted(raw);
+    if (reason !== this.#failure) this.#log(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
+    this.#failure = reason;
     this.#scheduleReconnect();
   }
 
   #lost(session: Session, raw: string): void {
     if (this.#session !== session) return;
-    const reason = this.#hidden(raw);
+    const reason = this.#redacted(raw);
     this.#session = undefined;
     this.#stopRefreshing();
-    this.#trouble = reason;
+    this.#failure = reason;
     if (this.deps.now() - this.#readyAt >= steadyMs) this.#failures = 0;
     this.#log(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
     this.#failRunning(new SessionLost(reason));
@@ -273,7 +272,7 @@ export class ToolServerConnection {
   }
 
   /** The current session, or the next one if it opens within `reconnectWaitMs`. */
-  async #present(signal: AbortSignal): Promise<Session> {
+  async #currentSession(signal: AbortSignal): Promise<Session> {
     if (this.#session) return this.#session;
     if (this.#closed) throw this.#unavailable();
     const next = deferred<Session>();
@@ -327,7 +326,7 @@ export class ToolServerConnection {
   /** The error of a call for its caller. */
   #reported(error: unknown, tool: string): unknown {
     if (error instanceof ToolCallError) return this.#withoutSecrets(error);
-    const reason = this.#hidden(error instanceof Error ? error.message : String(error));
+    const reason = this.#redacted(error instanceof Error ? error.message : String(error));
     if (error instanceof SessionLost) {
       const sentence = `The tool server ${this.name} was lost in the middle of this call (${reason}); it is connected again.`;
       return new ToolCallError(toolCallCodes.unavailable, sentence);
@@ -338,23 +337,23 @@ export class ToolServerConnection {
   }
 
   /** Servers may repeat what was sent to them, and programs their environment. */
-  #hidden(text: string): string {
+  #redacted(text: string): string {
     this.#secrets ??= secretsOf(this.config);
     return hideSecrets(text, this.#secrets);
   }
 
   #log(line: string): void {
-    this.deps.log(this.#hidden(line));
+    this.deps.log(this.#redacted(line));
   }
 
   #withoutSecrets(error: ToolCallError): ToolCallError {
     const { code, message, data } = error;
     const all = JSON.stringify([message, data]);
-    return this.#hidden(all) === all ? error : new ToolCallError(code, this.#hidden(message));
+    return this.#redacted(all) === all ? error : new ToolCallError(code, this.#redacted(message));
   }
 
   #unavailable(): ToolCallError {
-    const sentence = `The tool server ${this.name} is not there: ${this.#trouble}. Please try again later.`;
+    const sentence = `The tool server ${this.name} is not there: ${this.#failure}. Please try again later.`;
     return new ToolCallError(toolCallCodes.unavailable, sentence);
   }
 
@@ -449,9 +448,9 @@ export interface SessionEvents {
   lost(reason: string): void;
   toolsChanged(): void;
   /** A transport error, after which the session is checked. */
-  doubted(): void;
+  transportFailed(): void;
   /** A log message of the server. */
-  logged(level: string, text: string): void;
+  log(level: string, text: string): void;
 }
 
 /** Connects and performs the handshake. */
@@ -464,7 +463,7 @@ export class SessionLost extends Error {
   constructor(
     reason: string,
     /** The request was not processed and can be sent again. */
-    readonly untouched = false,
+    readonly unprocessed = false,
   ) {
     super(reason);
   }

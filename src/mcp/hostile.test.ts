@@ -27,7 +27,7 @@ async function connected(mode = 'plain', atEnd: (close: () => Promise<void>) => 
   );
   atEnd(() => connection.close());
   connection.start();
-  await connection.tried;
+  await connection.firstAttempt;
   const call = (name: string, signal = new AbortController().signal) => connection.call({ name }, { signal });
   return { names: connection.tools.map(({ name }) => name), said, call };
 }

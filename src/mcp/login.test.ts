@@ -11,8 +11,8 @@ const product = { name: 'Parley', version: '1' };
 const events = {
   lost: () => undefined,
   toolsChanged: () => undefined,
-  doubted: () => undefined,
-  logged: () => undefined,
+  transportFailed: () => undefined,
+  log: () => undefined,
 };
 
 function memory() {

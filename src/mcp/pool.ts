@@ -1,5 +1,6 @@
 import { unlessAborted } from '../core/abort.ts';
 import {
+  prefixedName,
   type ServedTool,
   ToolCallError,
   type ToolServerCatalog,
@@ -39,7 +40,7 @@ export function toolServerPool(
   // Names depend on the order of the file, so that the first request waits for all servers, once and for a limited time.
   const settled = new Promise<void>((resolve) => {
     const timer = deps.startTimer(firstTryMs, resolve);
-    void Promise.all(connections.map(({ tried }) => tried)).then(() => {
+    void Promise.all(connections.map(({ firstAttempt }) => firstAttempt)).then(() => {
       timer.cancel();
       resolve();
     });
@@ -122,7 +123,7 @@ function catalogOf(connections: Connections, names: () => ReadonlyMap<string, Na
         name: one.name,
         type: one.config.type,
         state: one.state,
-        ...(one.state === 'failed' ? { reason: one.trouble } : {}),
+        ...(one.state === 'failed' ? { reason: one.failure } : {}),
         tools: [...names()].flatMap(([name, { server }]) => (server === one.name ? [name] : [])),
       })),
     resources: async (signal) => {
@@ -183,21 +184,12 @@ export function nameTools<Own extends { readonly name: string }>(
       // A server that lists a name twice answers to it once.
       if (own.has(tool.name)) continue;
       own.add(tool.name);
-      const name = named.has(tool.name) ? freeName(server, tool.name, named, plain) : tool.name;
+      // Never the plain name of a tool that comes later.
+      const isTaken = (candidate: string) => named.has(candidate) || plain.has(candidate);
+      const prefix = server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '');
+      const name = named.has(tool.name) ? prefixedName(prefix, tool.name, isTaken) : tool.name;
       named.set(name, { server, ownName: tool.name, tool: name === tool.name ? tool : { ...tool, name } });
     }
   }
   return named;
 }
-
-/** No longer than chat APIs allow, and never the plain name of a tool that comes later. */
-function freeName(server: string, name: string, named: ReadonlyMap<string, unknown>, plain: ReadonlySet<string>) {
-  const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '')}_${name}`;
-  for (let number = 1; ; number += 1) {
-    const ending = number === 1 ? '' : `_${number}`;
-    const candidate = base.slice(0, maxNameLength - ending.length) + ending;
-    if (!named.has(candidate) && !plain.has(candidate)) return candidate;
-  }
-}
-
-const maxNameLength = 64;

@@ -6,7 +6,7 @@ import { latch } from '../http/testing/world.ts';
 import type { ServerConfig } from './config.ts';
 import { type Session, SessionLost } from './connection.ts';
 import { limitedFetch } from './limited-fetch.ts';
-import { cutCode, LastLines, lossOf, sdkSessions } from './sdk-session.ts';
+import { disconnectedCode, LastLines, lossOf, sdkSessions } from './sdk-session.ts';
 import { streamableServer, twoEndpointServer } from './testing/http-servers.ts';
 
 const patient = new AbortController().signal;
@@ -51,8 +51,8 @@ function world(environment: Readonly<Record<string, string>> = {}) {
       {
         lost: (reason) => lost.open(reason),
         toolsChanged: () => changed.open(),
-        doubted: () => undefined,
-        logged: (level, text) => said.push(`${level}: ${text}`),
+        transportFailed: () => undefined,
+        log: (level, text) => said.push(`${level}: ${text}`),
       },
       signal,
     );
@@ -235,26 +235,26 @@ describe('HTTP session', () => {
     await expect(call(session, 'nothing')).rejects.toMatchObject({ code: -32602, message: 'no such tool' });
   });
 
-  test('an unknown session is lost and untouched', async () => {
+  test('an unknown session is lost and unprocessed', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
     server.forget();
-    await expect(call(session, 'echo')).rejects.toMatchObject({ name: 'SessionLost', untouched: true });
+    await expect(call(session, 'echo')).rejects.toMatchObject({ name: 'SessionLost', unprocessed: true });
     await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
   });
 
   test('a server that ends fails its call', async () => {
     const server = await streamableServer();
     const session = await world().connect(address(server.url));
-    await expect(call(session, 'cut')).rejects.toMatchObject({ name: 'SessionLost', untouched: false });
+    await expect(call(session, 'cut')).rejects.toMatchObject({ name: 'SessionLost', unprocessed: false });
     const hanging = call(session, 'hang');
-    const answer = expect(hanging).rejects.toMatchObject({ name: 'SessionLost', untouched: false });
+    const answer = expect(hanging).rejects.toMatchObject({ name: 'SessionLost', unprocessed: false });
     // It has begun to answer by then.
     await session.check();
     server.stop();
     await answer;
     await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
-    await expect(call(session, 'echo')).rejects.toMatchObject({ untouched: true });
+    await expect(call(session, 'echo')).rejects.toMatchObject({ unprocessed: true });
   });
 
   test('a refused connection is reported with its reason', async () => {
@@ -345,34 +345,34 @@ describe('lossOf', () => {
       code: -32602,
       data: { a: 1 },
       lost: false,
-      untouched: false,
+      unprocessed: false,
       refused: false,
     });
   });
 
   test('the code of a cut stream is a loss', () => {
-    expect(lossOf(failure('it hung up', { code: cutCode }))).toMatchObject({ lost: true, untouched: false });
+    expect(lossOf(failure('it hung up', { code: disconnectedCode }))).toMatchObject({ lost: true, unprocessed: false });
   });
 
   test.each([
-    [404, { lost: true, untouched: true, refused: true }],
+    [404, { lost: true, unprocessed: true, refused: true }],
     [400, { lost: false, refused: true }],
     [401, { lost: false, refused: true }],
     [405, { lost: false, refused: true }],
     [500, { lost: false, refused: false }],
-    [502, { lost: true, untouched: false, refused: false }],
-    [503, { lost: true, untouched: false, refused: false }],
+    [502, { lost: true, unprocessed: false, refused: false }],
+    [503, { lost: true, unprocessed: false, refused: false }],
   ])('HTTP status %i', (status, expected) => {
     const error = failure('Error POSTing', { code: 'CLIENT_HTTP_NOT_IMPLEMENTED', data: { status } });
     expect(lossOf(error)).toMatchObject({ reason: `it answered with HTTP status ${status}`, ...expected });
     expect(lossOf(failure('x', { status }))).toMatchObject(expected);
   });
 
-  test('a refused connection is lost and untouched', () => {
+  test('a refused connection is lost and unprocessed', () => {
     expect(lossOf(refused)).toMatchObject({
       reason: 'fetch failed (connect ECONNREFUSED)',
       lost: true,
-      untouched: true,
+      unprocessed: true,
     });
   });
 
@@ -380,16 +380,16 @@ describe('lossOf', () => {
     const both = failure('', { code: 'ECONNREFUSED', errors: [{ code: 'ECONNREFUSED' }] });
     expect(lossOf(new TypeError('fetch failed', { cause: both }))).toMatchObject({
       reason: 'fetch failed (ECONNREFUSED)',
-      untouched: true,
+      unprocessed: true,
     });
   });
 
   test.each(['terminated', 'fetch failed', 'network error'])('a broken connection (%s) is a loss', (message) => {
-    expect(lossOf(new TypeError(message))).toMatchObject({ reason: message, lost: true, untouched: false });
+    expect(lossOf(new TypeError(message))).toMatchObject({ reason: message, lost: true, unprocessed: false });
   });
 
   test.each(['CONNECTION_CLOSED', 'NOT_CONNECTED'])('%s is a loss', (code) => {
-    expect(lossOf(failure('Connection closed', { code }))).toMatchObject({ lost: true, untouched: false });
+    expect(lossOf(failure('Connection closed', { code }))).toMatchObject({ lost: true, unprocessed: false });
   });
 
   test.each([
@@ -398,6 +398,6 @@ describe('lossOf', () => {
     'text',
     null,
   ])('%s is no loss', (error) => {
-    expect(lossOf(error)).toMatchObject({ lost: false, untouched: false, refused: false });
+    expect(lossOf(error)).toMatchObject({ lost: false, unprocessed: false, refused: false });
   });
 });

@@ -38,7 +38,7 @@ async function openCommand(
   const transport = new StdioClientTransport({
     command,
     args: [...args],
-    env: { ...harmless(environment), ...env },
+    env: { ...safeVariables(environment), ...env },
     cwd: folder,
     stderr: 'pipe',
   });
@@ -76,12 +76,12 @@ async function openCommand(
   };
   try {
     signal.throwIfAborted();
-    const session = await connect(transport, withOutput, signal, product, ended);
+    const session = await connect(transport, withOutput, signal, product, endedReason);
     return {
       ...session,
       check: async () => {
         // A child of the server may hold the pipe open, so that no close event arrives.
-        if (pid !== null && !isAlive(pid)) throw new SessionLost(ended + outputText());
+        if (pid !== null && !isAlive(pid)) throw new SessionLost(endedReason + outputText());
       },
     };
   } catch (error) {
@@ -98,18 +98,18 @@ async function openAddress(
   const { url, headers, sse } = config;
   const { product } = deps;
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-  const named = new Headers(headers);
-  if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
+  const sentHeaders = new Headers(headers);
+  if (!sentHeaders.has('user-agent')) sentHeaders.set('user-agent', `${product.name}/${product.version}`);
   const authProvider = await authorization(config, deps);
   const options = {
-    requestInit: { headers: named },
+    requestInit: { headers: sentHeaders },
     fetch: limitedFetch(maxMessageBytes, deps.fetch),
     ...(authProvider && { authProvider }),
   };
-  const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
-  if (sse) return older();
+  const openSse = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
+  if (sse) return openSse();
   try {
-    const transport = answeringCutStreams(new StreamableHTTPClientTransport(new URL(url), options));
+    const transport = failingCutRequests(new StreamableHTTPClientTransport(new URL(url), options));
     const session = await connect(transport, events, signal, product, 'it hung up');
     return {
       ...session,
@@ -124,7 +124,7 @@ async function openAddress(
     const failure = new Error(loginReason(error, config) ?? reason, { cause: error });
     if (!refused || signal.aborted) throw failure;
     // A server with the older HTTP+SSE transport rejects the handshake; if that fails too, the first reason is reported.
-    return older().catch(() => {
+    return openSse().catch(() => {
       throw failure;
     });
   }
@@ -176,11 +176,11 @@ async function connect(
     if (!over) events.lost(closedReason);
     over = true;
   };
-  client.onerror = () => events.doubted();
+  client.onerror = () => events.transportFailed();
   client.setNotificationHandler('notifications/tools/list_changed', () => events.toolsChanged());
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const { level, data } = params;
-    if (loudLevels.has(level)) events.logged(level, typeof data === 'string' ? data : JSON.stringify(data));
+    if (reportedLevels.has(level)) events.log(level, typeof data === 'string' ? data : JSON.stringify(data));
   });
   const close = async (): Promise<void> => {
     over = true;
@@ -194,7 +194,7 @@ async function connect(
     throw error;
   }
   return {
-    tools: () => allTools(client, (text) => events.logged('warning', text)),
+    tools: () => allTools(client, (text) => events.log('warning', text)),
     call: (call, options) => callTool(client, call, options),
     offers: (what) => client.getServerCapabilities()?.[what] !== undefined,
     request: (method, params, aborted) => requested(client, { method, params }, { signal: aborted }),
@@ -209,7 +209,7 @@ async function connect(
 }
 
 /** Log levels of a server that are shown on the console. */
-const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical', 'alert', 'emergency']);
+const reportedLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical', 'alert', 'emergency']);
 
 const checkMs = 4000;
 const terminateMs = 500;
@@ -226,7 +226,7 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
+    const reply = await client.request({ method: 'tools/list', params }, anyObject, { timeout: listMs });
     for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
       const size = isTool(tool) ? JSON.stringify(tool).length : 0;
       if (!isTool(tool) || size > maxToolBytes) {
@@ -303,18 +303,18 @@ async function requested(
   options: RequestOptions,
 ) {
   try {
-    return await client.request(message, asItIs, { ...options, timeout: maxTimeoutMs });
+    return await client.request(message, anyObject, { ...options, timeout: maxTimeoutMs });
   } catch (error) {
     options.signal.throwIfAborted();
-    const { code, reason, lost, untouched, data } = lossOf(error);
-    if (lost) throw new SessionLost(reason, untouched);
+    const { code, reason, lost, unprocessed, data } = lossOf(error);
+    if (lost) throw new SessionLost(reason, unprocessed);
     if (code !== undefined) throw new ToolCallError(code, reason, data);
     throw new Error(reason, { cause: error });
   }
 }
 
 /** A schema that accepts any object: results are passed on unchecked. */
-const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
+const anyObject: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
     vendor: 'parley',
@@ -323,12 +323,12 @@ const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
 };
 
 /** Environment of server processes in addition to what the library passes (PATH, HOME, …); nothing that could be a secret. */
-function harmless(environment: SdkDeps['environment']): Record<string, string> {
+function safeVariables(environment: SdkDeps['environment']): Record<string, string> {
   const names = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
-const ended = 'its program ended';
+const endedReason = 'its program ended';
 
 function kill(pid: number): void {
   try {
@@ -354,7 +354,7 @@ function progressFirst(transport: Transport): void {
 }
 
 /** Answers a request with an error if its stream ends before the answer: the client library would wait for ever. */
-function answeringCutStreams<Own extends Transport>(transport: Own): Own {
+function failingCutRequests<Own extends Transport>(transport: Own): Own {
   const open = new Set<unknown>();
   // The library also calls a handler that was set before its own.
   transport.onmessage = (message) => {
@@ -366,7 +366,7 @@ function answeringCutStreams<Own extends Transport>(transport: Own): Own {
     if (id === undefined) return send(message, options);
     open.add(id);
     const answerIfOpen = (): void => {
-      const error = { code: cutCode, message: 'it hung up before it answered' };
+      const error = { code: disconnectedCode, message: 'it hung up before it answered' };
       if (open.delete(id)) transport.onmessage?.({ jsonrpc: '2.0', id, error });
     };
     // After the responses that came before the end.
@@ -407,7 +407,7 @@ export class LastLines {
 }
 
 /** The code of errors that are created here for a server that can no longer answer. */
-export const cutCode = -32_099;
+export const disconnectedCode = -32_099;
 
 /** What an error of the client library means for the connection. */
 interface Loss {
@@ -418,7 +418,7 @@ interface Loss {
   /** The server is gone, or no longer knows the session. */
   readonly lost: boolean;
   /** The request was not processed. */
-  readonly untouched: boolean;
+  readonly unprocessed: boolean;
   /** An HTTP server rejects this transport. */
   readonly refused: boolean;
 }
@@ -427,7 +427,7 @@ interface Loss {
 export function lossOf(error: unknown): Loss {
   const { code, status, data, message, cause } = fields(error);
   if (typeof code === 'number') {
-    return { reason: message, code, data, lost: code === cutCode, untouched: false, refused: false };
+    return { reason: message, code, data, lost: code === disconnectedCode, unprocessed: false, refused: false };
   }
   const answered = status ?? fields(data).status;
   if (typeof answered === 'number') {
@@ -435,7 +435,7 @@ export function lossOf(error: unknown): Loss {
       reason: `it answered with HTTP status ${answered}`,
       // 404: unknown session. The others: the server is down.
       lost: answered === 404 || [502, 503, 504].includes(answered),
-      untouched: answered === 404,
+      unprocessed: answered === 404,
       refused: answered >= 400 && answered < 500,
     };
   }
@@ -443,7 +443,7 @@ export function lossOf(error: unknown): Loss {
   // `fetch` got no response.
   const failed = error instanceof TypeError && /fetch failed|terminated|network/i.test(message);
   const lost = code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || refusedConnection || failed;
-  return { reason: reasonOf(message, cause), lost, untouched: refusedConnection, refused: false };
+  return { reason: reasonOf(message, cause), lost, unprocessed: refusedConnection, refused: false };
 }
 
 interface ErrorFields extends Readonly<Partial<Record<'code' | 'status' | 'data' | 'cause', unknown>>> {

@@ -49,7 +49,7 @@ describe('loadChatFormat', () => {
   test('uses the template for shown tools if their format is known, unless an adapter was chosen', async () => {
     const tools = `${chatml}{{ tools | tojson if tools }}<tool_call>`;
     const { format } = await load({}, tools);
-    expect(format.templateUse).toEqual({ chats: false, tools: false, shownTools: true });
+    expect(format.templateUse).toEqual({ chats: false, tools: false, listedTools: true });
     expect(await format.template()).toBeDefined();
     const chosen = await load({ chatcompletionsadapter: 'ChatML' }, tools);
     expect([chosen.format.templateUse, await chosen.format.template()]).toEqual([noTemplate, undefined]);

@@ -29,12 +29,12 @@ export async function loadChatFormat(
   for (const warning of loaded.warnings) warn(warning);
   // Another adapter than the default is a choice that also holds for chats with tools.
   const guessed = loaded.source === defaultSettings.chatcompletionsadapter;
-  const shownTools = guessed && toolFormatOf(templateText).name !== 'generic';
+  const listedTools = guessed && toolFormatOf(templateText).name !== 'generic';
   const templateUse =
-    templateText === undefined ? noTemplate : { chats: settings.jinja, tools: settings.jinja_tools, shownTools };
+    templateText === undefined ? noTemplate : { chats: settings.jinja, tools: settings.jinja_tools, listedTools };
   let compiled: Promise<PromptTemplate | undefined> | undefined;
   const compile = async (): Promise<PromptTemplate | undefined> => {
-    if (templateText === undefined || !(templateUse.chats || templateUse.shownTools)) return undefined;
+    if (templateText === undefined || !(templateUse.chats || templateUse.listedTools)) return undefined;
     try {
       const inline = await compileTemplate(templateText);
       const start = () => startWorkerThread(new URL('../chat/rendering/main.js', import.meta.url));

@@ -113,7 +113,7 @@ describe('streamReply: a queued request', () => {
     time.pass(5_000);
     const late = await reply;
     expect(late).not.toHaveProperty('statusComments');
-    expect(late).toMatchObject({ keepAlive: { milliseconds: 5_000, atOnce: true } });
+    expect(late).toMatchObject({ keepAlive: { milliseconds: 5_000, immediately: true } });
     turn.open();
     await reply;
   });

@@ -227,7 +227,7 @@ export async function streamReply<Event extends StreamEvent>(
       milliseconds: keepAliveMs,
       filler,
       initialFiller,
-      atOnce: begun.first === undefined,
+      immediately: begun.first === undefined,
       // A dialect with its own notices has no comments.
       ...(notice ? {} : { progress }),
     },

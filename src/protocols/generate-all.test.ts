@@ -159,11 +159,11 @@ describe('generateAll: several prompts', () => {
     const standings: unknown[] = [];
     const { text } = scriptedText([startEvent()], { room: () => 1 });
     const reserve: typeof text.reserve = (own, traits) => {
-      standings.push(own.placed);
+      standings.push(own.onQueued);
       return text.reserve(own, traits);
     };
     const placed = () => undefined;
-    generateAll({ ...text, reserve }, four, { ...requestContext, placed });
+    generateAll({ ...text, reserve }, four, { ...requestContext, onQueued: placed });
     expect(standings.filter((one) => one === placed)).toHaveLength(1);
     expect(standings.length).toBeGreaterThan(1);
   });

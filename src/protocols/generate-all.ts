@@ -52,7 +52,7 @@ export function generateAll(
   /** Takes another slot if one is free. It starts at once, so its queue position is not reported. */
   function widen(): void {
     if (left.length === 0 || signal.aborted || text.room(largest) === 0) return;
-    const { placed: _, ...silent } = requestContext;
+    const { onQueued: _, ...silent } = requestContext;
     try {
       void work(text.reserve({ ...silent, signal }, largest));
     } catch {

@@ -33,7 +33,7 @@ test('requestContextOf: has a queue status once it is queued', () => {
   expect([requestContext.genkey, requestContext.queueStatus()]).toEqual(['k', undefined]);
   // Services hand on a context of their own, with another signal.
   const own: RequestContext = { ...requestContext, signal: AbortSignal.abort() };
-  own.placed?.(() => ({ type: 'queued', position: 1, estimateSeconds: 4 }));
+  own.onQueued?.(() => ({ type: 'queued', position: 1, estimateSeconds: 4 }));
   expect(requestContext.queueStatus()).toEqual({ type: 'queued', position: 1, estimateSeconds: 4 });
 });
 

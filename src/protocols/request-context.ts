@@ -13,7 +13,7 @@ import { sentFields } from './sent-fields.ts';
 
 /** The context of one call, and its status in the queue. */
 export interface CallContext extends RequestContext {
-  readonly placed: NonNullable<RequestContext['placed']>;
+  readonly onQueued: NonNullable<RequestContext['onQueued']>;
   /** Undefined unless it is queued. */
   queueStatus(): QueueStatus | undefined;
   /** Undefined unless its prompt is being processed. */
@@ -29,8 +29,9 @@ export const keepOnDisconnect = honoured(
 /** `kept`: the generation goes on without its client. That needs a key, by which it can be polled or stopped. */
 export function textRequestContext(call: Call, options: { readonly genkey: string; readonly kept: boolean }) {
   const requestContext = requestContextOf(call, options.genkey);
-  const kept = options.kept && options.genkey !== '';
-  return { ...requestContext, kept, signal: kept ? untilCancelled(call.signal) : requestContext.signal };
+  const survivesDisconnect = options.kept && options.genkey !== '';
+  const signal = survivesDisconnect ? untilCancelled(call.signal) : requestContext.signal;
+  return { ...requestContext, survivesDisconnect, signal };
 }
 
 /** Goes on when the client is gone. */
@@ -42,9 +43,12 @@ function untilCancelled(signal: AbortSignal): AbortSignal {
   return controller.signal;
 }
 
-/** A kept generation is read to its end, others for as long as the client reads. */
-export function eventsFor<Event>({ kept }: { readonly kept: boolean }, events: AsyncIterable<Event>) {
-  return kept ? readOn(events) : events;
+/** A generation that survives its client is read to its end, others for as long as the client reads. */
+export function eventsFor<Event>(
+  { survivesDisconnect }: { readonly survivesDisconnect: boolean },
+  events: AsyncIterable<Event>,
+) {
+  return survivesDisconnect ? readOn(events) : events;
 }
 
 export function requestContextOf(call: Call, genkey: string): CallContext {
@@ -63,7 +67,7 @@ export function requestContextOf(call: Call, genkey: string): CallContext {
     sender: { key: call.key },
     ...(mayUseDocuments(call) && { reader: { key: call.key } }),
     sent: sentFields(call),
-    placed: (own, reading = promptProgress) => {
+    onQueued: (own, reading = promptProgress) => {
       queueStatus = own;
       promptProgress = reading;
     },

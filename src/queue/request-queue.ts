@@ -80,7 +80,7 @@ export class RequestQueue {
       shared: !options.alone,
       isBackground: context.giveWay !== undefined,
       state: 'waiting',
-      kept: context.kept ?? false,
+      kept: context.survivesDisconnect ?? false,
       text: '',
       logprobs: [],
       position: admission.position,

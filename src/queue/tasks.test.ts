@@ -230,7 +230,7 @@ describe('tasks: turns', () => {
     const first = held<string>();
     void speech.once(context('a'), () => first.result);
     let position: (() => unknown) | undefined;
-    void speech.once({ ...context('b'), placed: (own) => (position = own) }, async () => '');
+    void speech.once({ ...context('b'), onQueued: (own) => (position = own) }, async () => '');
     expect(position?.()).toMatchObject({ position: 1 });
     first.end('');
     await settle();

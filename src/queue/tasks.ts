@@ -88,7 +88,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
       onTurn: observer.dequeued,
       abort: (_, by) => stop.abort(context.signal.aborted ? context.signal.reason : stopError(by)),
     });
-    context.placed?.(() => queued(admission.position()));
+    context.onQueued?.(() => queued(admission.position()));
     const { signal } = stop;
     const { watch, giveWay } = context;
     const items = new Channel<Item<Event>>(() => job.abort('unread'));

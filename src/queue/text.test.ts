@@ -202,7 +202,9 @@ test('text service: the text so far is visible by key, also afterwards', async (
 test('text service: the finish reason is visible by key for detached requests only', async () => {
   const { service, step, finishAll } = world();
   const { signal } = new AbortController();
-  const kept = fold(service.generate(plainRequest('Hello', 10), { genkey: 'kept', client: 'k', signal, kept: true }));
+  const kept = fold(
+    service.generate(plainRequest('Hello', 10), { genkey: 'kept', client: 'k', signal, survivesDisconnect: true }),
+  );
   await step();
   expect([service.finished('kept'), service.finished(''), service.finished('other')]).toEqual([
     null,
@@ -359,7 +361,7 @@ test('text service: a waiting request has its position, also by key', async () =
   const placed = (position: () => QueueStatus | undefined) => void positions.push(position);
   const { signal } = new AbortController();
   const replies = ['first', 'second'].map((genkey) =>
-    fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, placed })),
+    fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, onQueued: placed })),
   );
   await step();
   const waiting = { position: 1, estimateSeconds: expect.any(Number) };
@@ -938,7 +940,7 @@ test('text service: the context of a request knows how far its prompt is process
   const placed = (_: unknown, own: () => object | undefined = reading): void => {
     reading = own;
   };
-  const reply = fold(service.generate(plainRequest('Hi', 9), { ...context, placed }));
+  const reply = fold(service.generate(plainRequest('Hi', 9), { ...context, onQueued: placed }));
   expect(reading()).toBeUndefined();
   await later();
   expect(reading()).toEqual({ done: 0, total: 0 });

@@ -97,7 +97,7 @@ export function textService({
   async function exclusively<Result>(context: RequestContext, work: () => Promise<Result>): Promise<Result> {
     const options = { work: stateWork, lane, alone: true, onTurn: observer.dequeued };
     const { turn, leave, position } = requestQueue.enter(context, options);
-    context.placed?.(() => queued(position()));
+    context.onQueued?.(() => queued(position()));
     try {
       await unlessAborted(turn, context.signal);
       return await work();
@@ -136,7 +136,7 @@ export function textService({
       giveUp,
       giveWay: undefined,
     };
-    context.placed?.(
+    context.onQueued?.(
       () => queued(admission.position()) ?? (own.wantsEngine ? loading(source.state()) : undefined),
       () => own.promptProgress,
     );

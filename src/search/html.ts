@@ -84,11 +84,11 @@ function textEnd(html: string, end: number): number {
 }
 
 /** The value of an attribute; undefined where the tag has none of that name. */
-export function attributeOf(inside: string, wanted: string): string | undefined {
+export function attributeOf(inside: string, attribute: string): string | undefined {
   const attributes = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g;
   // Longer tags are not needed.
   for (const [, name = '', double, single, bare] of inside.slice(0, 8192).matchAll(attributes)) {
-    if (name.toLowerCase() === wanted) return withoutEntities(double ?? single ?? bare ?? '');
+    if (name.toLowerCase() === attribute) return withoutEntities(double ?? single ?? bare ?? '');
   }
   return undefined;
 }

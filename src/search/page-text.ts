@@ -75,17 +75,17 @@ export function* passageAround(text: string, snippet: string): Sliced<string> {
     .map((piece) => piece.trim())
     .filter((piece) => piece.length >= minSnippetLength)
     .sort((a, b) => b.length - a.length);
-  for (const wanted of new Set([whole, ...pieces.slice(0, 3)])) {
-    const position = yield* positionOf(wanted, text);
-    if (position !== undefined) return text.slice(Math.max(0, position - before), position + wanted.length + behind);
+  for (const phrase of new Set([whole, ...pieces.slice(0, 3)])) {
+    const position = yield* positionOf(phrase, text);
+    if (position !== undefined) return text.slice(Math.max(0, position - before), position + phrase.length + behind);
   }
   return '';
 }
 
 /** Linear time: pages are untrusted, and `indexOf` is quadratic for some inputs. */
-function* positionOf(wanted: string, text: string): Sliced<number | undefined> {
-  if (wanted === '') return undefined;
-  const finder = new PhraseFinder(phraseTree([wanted]));
+function* positionOf(phrase: string, text: string): Sliced<number | undefined> {
+  if (phrase === '') return undefined;
+  const finder = new PhraseFinder(phraseTree([phrase]));
   let ahead = 0;
   for (let position = 0; position < text.length; position += charactersAtOnce) {
     const { text: before, match } = finder.push(text.slice(position, position + charactersAtOnce));

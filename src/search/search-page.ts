@@ -1,5 +1,5 @@
 import { attempt } from '../core/attempt.ts';
-import type { AllowsUrl, FoundPage } from '../core/web-search.ts';
+import type { AllowsUrl, SearchResult } from '../core/web-search.ts';
 import { parseJson } from '../http/body.ts';
 import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
 import { collapsed } from './page-text.ts';
@@ -84,7 +84,7 @@ class Reading {
 }
 
 /** One search result. */
-export type Hit = Omit<FoundPage, 'content'>;
+export type Hit = Omit<SearchResult, 'content'>;
 
 const maxHits = 3;
 

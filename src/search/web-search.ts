@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { hideSecrets } from '../core/hide-secrets.ts';
 import { percentDecoded } from '../core/percent-decoded.ts';
 import { inSlices } from '../core/slices.ts';
-import type { AllowsUrl, FoundPage, PageAnswer, PageText, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import type { AllowsUrl, PageAnswer, PageText, SearchAnswer, SearchResult, WebSearch } from '../core/web-search.ts';
 import { isPublicAddress } from '../http/address.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
 import { collapsed, pageText, pageTitle, passageAround } from './page-text.ts';
@@ -62,7 +62,7 @@ export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearch
   }
 
   /** A page that cannot be fetched is a result without content. */
-  async function readPage(hit: Hit, signal: AbortSignal): Promise<FoundPage> {
+  async function readPage(hit: Hit, signal: AbortSignal): Promise<SearchResult> {
     const page = await fetch(hit.url, { ...fetchOptions, signal });
     if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
     const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });

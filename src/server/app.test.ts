@@ -505,7 +505,7 @@ test('templates: the time of day is that of the full hour, so that prompts do no
           now = input.now;
           return { prompt: '', warnings: [] };
         },
-        templateUse: { chats: true, tools: false, shownTools: false },
+        templateUse: { chats: true, tools: false, listedTools: false },
       },
     });
     await chat.render(chatRequest('Hi'));

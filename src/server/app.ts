@@ -123,6 +123,6 @@ function httpServer(
     observeRequest: watchAll(exchangeSinks),
     streams,
   });
-  certificate?.watch({ use: server.setCertificate, say: warn });
+  certificate?.watch({ use: server.setCertificate, log: warn });
   return server;
 }

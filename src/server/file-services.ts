@@ -46,7 +46,7 @@ export function openFiles({ folder, limits, now, warn, forget }: OpenFilesOption
       now,
       warn,
       otherBytes: async () => (await uploads.bytes()) + (await (await batches()).bytes(owner)),
-      ...(forget && { forgotten: (id: string) => forget(owner, id) }),
+      ...(forget && { onDeleted: (id: string) => forget(owner, id) }),
     });
     const uploads: Uploads = new Uploads({
       folder: join(own, 'uploads'),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type KeptRecalls, withMemories } from '../chat/memory/recall.ts';
+import { type RecallCache, withMemories } from '../chat/memory/recall.ts';
 import type { Recall } from '../chat/replies.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { EmbeddingService } from '../core/embedding.ts';
@@ -27,7 +27,7 @@ export function openMemories(
  * Of all owners together: what is kept is found by hashes. In memory only: after a restart the next turn of a conversation is computed from the first message that had
  * memories.
  */
-export function recallCache(): KeptRecalls & { clear(): void } {
+export function recallCache(): RecallCache & { clear(): void } {
   const blocks = new BoundedMap<string>({ entries: 5000, bytes: 4 * 2 ** 20 });
   return {
     get: (key) => blocks.get(key),
@@ -40,7 +40,7 @@ export function recallCache(): KeptRecalls & { clear(): void } {
 
 interface RecallDeps {
   readonly memories: LibrariesOf<MemoryLibrary>;
-  readonly cache: KeptRecalls;
+  readonly cache: RecallCache;
   readonly character: string | undefined;
   readonly embedding: EmbeddingService | undefined;
   readonly warn: (sentence: string) => void;
@@ -51,7 +51,7 @@ export function recallWith({ memories, cache, character, embedding, warn }: Reca
     const { sender } = requestContext;
     if (!sender) return request;
     const replyCache = use === 'reply' ? cache : { get: (key: string) => cache.get(key), set: () => undefined };
-    const options = { library: memories.of(sender), character, kept: replyCache, owner: libraryOf(sender) };
+    const options = { library: memories.of(sender), character, cache: replyCache, owner: libraryOf(sender) };
     try {
       return await withMemories(request, { ...options, embed: embedding && embedWith(embedding, requestContext) });
     } catch (error) {
@@ -63,7 +63,7 @@ export function recallWith({ memories, cache, character, embedding, warn }: Reca
 }
 
 /** Vectors by the embedding model, as a part of a request that is admitted already. */
-function embedWith(embedding: EmbeddingService, { placed: _, watch: __, ...requestContext }: RequestContext): Embed {
+function embedWith(embedding: EmbeddingService, { onQueued: _, watch: __, ...requestContext }: RequestContext): Embed {
   return {
     model: embedding.name,
     vectors: async (inputs) => {

@@ -163,7 +163,7 @@ function modelChat(
     memory:
       memories &&
       ((sender, { hosted }) =>
-        hosted?.memory || format.templateUse.shownTools
+        hosted?.memory || format.templateUse.listedTools
           ? memoryTools({ library: memories.of(sender), character, asFiles: hosted?.memory ?? false })
           : undefined),
     serverAt: (url, headers) => tools?.at?.(url) ?? clients?.mcp?.(url, headers),
@@ -171,7 +171,7 @@ function modelChat(
     turns: mcpserverloop || defaultTurns,
     now: () => new Date(),
     startTimer: systemTimer,
-    ran,
+    onToolRun: ran,
   };
   const compactions = summaries.of(name);
   const summaryModel = summaryModelOf(settings, services, lane);

@@ -34,8 +34,8 @@ import { RefusalLog, RequestLog, TaskLog } from '../observe/request-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Tracer } from '../observe/trace/tracer.ts';
 import { ownerAccess } from '../protocols/admin/owner.ts';
-import { KeptSummaries } from '../store/kept-summaries.ts';
 import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../store/state-files.ts';
+import { SummaryStore } from '../store/summary-store.ts';
 import type { App, AppDeps } from './app.ts';
 import type { ClientServices } from './client-services.ts';
 import { openDocumentServices } from './document-services.ts';
@@ -202,11 +202,11 @@ function lastModelFile(options: RuntimeOptions, { taskModels }: PreparedModel): 
 }
 
 /** In a file named by the port, unless nothing that people write may be kept. */
-function keptSummaries({ settings, served, quiet, terminal }: RuntimeOptions): KeptSummaries<Message> {
+function keptSummaries({ settings, served, quiet, terminal }: RuntimeOptions): SummaryStore<Message> {
   const { port, noagentreport } = settings;
   const isKept = served && port !== 0 && !quiet && !noagentreport;
   const file = isKept ? new SavedSummaries(stateFile(`summaries-${port}`, terminal)) : undefined;
-  return new KeptSummaries({ file, now: () => Date.now() });
+  return new SummaryStore({ file, now: () => Date.now() });
 }
 
 function stateFile(name: string, terminal: Terminal) {

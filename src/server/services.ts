@@ -35,7 +35,7 @@ import { maxQueuedRequests, Queue } from '../queue/queue.ts';
 import { RequestQueue } from '../queue/request-queue.ts';
 import type { TaskObserver } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
-import { KeptSummaries } from '../store/kept-summaries.ts';
+import { SummaryStore } from '../store/summary-store.ts';
 import { ActiveCalls } from './active-calls.ts';
 import type { ClientServices } from './client-services.ts';
 import type { DocumentServices } from './document-services.ts';
@@ -92,7 +92,7 @@ export interface ServiceDeps {
   /** Another model for a part of a request; undefined while it is being replaced. Never waits for requests. */
   readonly auxiliaryModel?: ((name: string) => Promise<SelectedModel | undefined>) | undefined;
   /** By default in memory only. */
-  readonly summaries?: KeptSummaries<Message> | undefined;
+  readonly summaries?: SummaryStore<Message> | undefined;
   readonly warn: (text: string) => void;
   /** The last lines of the console. */
   readonly log?: LogTail | undefined;
@@ -170,7 +170,7 @@ export function serverServices(deps: ServiceDeps) {
     /** Undefined with `--noagentreport`. */
     conversations,
     /** Compacted beginnings of conversations (`--contextoverflow compact`). */
-    summaries: deps.summaries ?? new KeptSummaries<Message>({ now: () => Date.now() }),
+    summaries: deps.summaries ?? new SummaryStore<Message>({ now: () => Date.now() }),
     /** What was remembered for each message of a conversation (`--memory`). */
     recalls: recallCache(),
     speechSettings: speechSettings(),

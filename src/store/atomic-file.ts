@@ -167,10 +167,13 @@ export function versionedJson<Content>(
       checkVersion(content);
       return read(content);
     },
-    encode: (content: Content): readonly Uint8Array[] => [
-      Buffer.from(`${JSON.stringify({ [versionKey]: 1, ...write(content) }, undefined, indent)}\n`),
-    ],
+    encode: (content: Content) => versionedBytes(write(content), indent),
   };
+}
+
+/** A JSON object with the version of its format, as the content of a file. */
+export function versionedBytes(content: object | undefined, indent?: number): readonly Uint8Array[] {
+  return [Buffer.from(`${JSON.stringify({ [versionKey]: 1, ...content }, undefined, indent)}\n`)];
 }
 
 /** The form of a file with one list, all of whose entries are valid. */

@@ -90,29 +90,29 @@ describe('SharedStory', () => {
 describe('SharedStory: busy senders', () => {
   test('none at first, and never the sender itself', () => {
     const { shared } = storyIn();
-    expect(shared.isBusyBeside('me')).toBe(false);
+    expect(shared.isOtherBusy('me')).toBe(false);
     shared.busy('me');
-    expect(shared.isBusyBeside('me')).toBe(false);
-    expect(shared.isBusyBeside('you')).toBe(true);
-    expect(shared.isBusyBeside('')).toBe(true);
+    expect(shared.isOtherBusy('me')).toBe(false);
+    expect(shared.isOtherBusy('you')).toBe(true);
+    expect(shared.isOtherBusy('')).toBe(true);
   });
 
   test('expire after six seconds', () => {
     const { shared, clock } = storyIn();
     shared.busy('me');
     clock.ms += 5999;
-    expect(shared.isBusyBeside('you')).toBe(true);
+    expect(shared.isOtherBusy('you')).toBe(true);
     shared.busy('me');
     clock.ms += 5999;
-    expect(shared.isBusyBeside('you')).toBe(true);
+    expect(shared.isOtherBusy('you')).toBe(true);
     clock.ms += 1;
-    expect(shared.isBusyBeside('you')).toBe(false);
+    expect(shared.isOtherBusy('you')).toBe(false);
   });
 
   test('without a name are ignored', () => {
     const { shared } = storyIn();
     shared.busy('');
-    expect(shared.isBusyBeside('you')).toBe(false);
+    expect(shared.isOtherBusy('you')).toBe(false);
   });
 
   test('are limited to a number, the latest', () => {
@@ -123,14 +123,14 @@ describe('SharedStory: busy senders', () => {
     }
     // `a` and `c` are busy, `b` has expired.
     clock.ms += 5998;
-    expect(shared.isBusyBeside('a')).toBe(true);
+    expect(shared.isOtherBusy('a')).toBe(true);
     clock.ms += 1;
-    expect([shared.isBusyBeside('c'), shared.isBusyBeside('a')]).toEqual([false, true]);
+    expect([shared.isOtherBusy('c'), shared.isOtherBusy('a')]).toEqual([false, true]);
   });
 
   test('are compared by the first 200 characters', () => {
     const { shared } = storyIn();
     shared.busy(`${'x'.repeat(200)}1`);
-    expect(shared.isBusyBeside(`${'x'.repeat(200)}2`)).toBe(false);
+    expect(shared.isOtherBusy(`${'x'.repeat(200)}2`)).toBe(false);
   });
 });

@@ -17,11 +17,11 @@ interface StoryUpdate extends Pick<StoryTurn, 'story' | 'format'> {
 }
 
 /** With the story as JSON, which is encoded once. */
-interface KeptTurn extends StoryTurn {
+interface EncodedTurn extends StoryTurn {
   readonly json: Buffer;
 }
 
-const beginning: KeptTurn = { story: '', format: '', major: 1, minor: 1, json: Buffer.from('""') };
+const beginning: EncodedTurn = { story: '', format: '', major: 1, minor: 1, json: Buffer.from('""') };
 const maxCharacters = 3 * 2 ** 20;
 /** With every character escaped. */
 const maxBytes = 20 * 2 ** 20;
@@ -30,7 +30,7 @@ const maxBytes = 20 * 2 ** 20;
 const busyMs = 6000;
 const maxSenders = 1000;
 
-export interface SharedStoryOptions extends Pick<AtomicFileOptions<KeptTurn>, 'path' | 'warn' | 'now'> {
+export interface SharedStoryOptions extends Pick<AtomicFileOptions<EncodedTurn>, 'path' | 'warn' | 'now'> {
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
@@ -38,7 +38,7 @@ export interface SharedStoryOptions extends Pick<AtomicFileOptions<KeptTurn>, 'p
 }
 
 export class SharedStory {
-  readonly #file: AtomicFile<KeptTurn>;
+  readonly #file: AtomicFile<EncodedTurn>;
   readonly #clock: () => number;
   readonly #limits: { readonly characters: number; readonly senders: number };
   /** Time of the last busy report by sender, latest last. */
@@ -47,7 +47,7 @@ export class SharedStory {
   constructor({ parse, clock, limits, ...options }: SharedStoryOptions) {
     this.#clock = clock;
     this.#limits = limits ?? { characters: maxCharacters, senders: maxSenders };
-    this.#file = new AtomicFile<KeptTurn>({
+    this.#file = new AtomicFile<EncodedTurn>({
       ...options,
       maxBytes,
       empty: beginning,
@@ -92,7 +92,7 @@ export class SharedStory {
   }
 
   /** Whether another sender is busy. */
-  isBusyBeside(sender: string): boolean {
+  isOtherBusy(sender: string): boolean {
     this.#forgetIdle();
     const known = sender.slice(0, 200);
     return this.#senders.size > (this.#senders.has(known) ? 1 : 0);

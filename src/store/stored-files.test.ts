@@ -83,7 +83,7 @@ test('StoredFiles: an id that no file can have is unknown, and leads to no other
 
 test('StoredFiles: a deleted file is gone, and deleted once', async () => {
   const forgotten: string[] = [];
-  const { files, folder, add } = library({ forgotten: async (id) => void forgotten.push(id) });
+  const { files, folder, add } = library({ onDeleted: async (id) => void forgotten.push(id) });
   const { id } = await add('a.txt', 'a');
   expect(await files.delete(id)).toBe(true);
   expect(await files.delete(id)).toBe(false);
@@ -140,7 +140,7 @@ test('StoredFiles: a moved file is no longer where it was', async () => {
 
 test('StoredFiles: an expired file is gone, also for the list, and its collections are told', async () => {
   const forgotten: string[] = [];
-  const { files, clock, folder } = library({ forgotten: async (id) => void forgotten.push(id) });
+  const { files, clock, folder } = library({ onDeleted: async (id) => void forgotten.push(id) });
   const expiresAfter = 100;
   const first = await files.add({ name: 'a', purpose: 'batch', expiresAfter }, chunks('a'), signal);
   const second = await files.add({ name: 'b', purpose: 'batch', expiresAfter }, chunks('b'), signal);

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { checkVersion, NewerFile, versionKey } from '../core/file-version.ts';
+import { checkVersion, NewerFile } from '../core/file-version.ts';
 import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
 import { ifMissing } from '../core/if-missing.ts';
 import { isObject } from '../core/json.ts';
@@ -11,7 +11,7 @@ import { isAlive } from '../core/processes.ts';
 import type { FileLibrary, FilePurpose, NewStoredFile, StoredFile } from '../core/stored-files.ts';
 import { Mutex } from '../core/synchronization.ts';
 import type { Clock } from '../core/timers.ts';
-import { replaceFile } from './atomic-file.ts';
+import { replaceFile, versionedBytes } from './atomic-file.ts';
 import { extensionOf, mimeOf } from './mime-types.ts';
 
 interface FileLimits {
@@ -29,7 +29,7 @@ export interface StoredFilesOptions extends Pick<Clock, 'now'> {
   /** Other stored bytes of the owner, which count against the limit of all files. */
   readonly otherBytes?: () => Promise<number>;
   /** Called for each file that was deleted or has expired. */
-  readonly forgotten?: (id: string) => Promise<void>;
+  readonly onDeleted?: (id: string) => Promise<void>;
   readonly newIds?: OrderedIds;
 }
 
@@ -80,50 +80,31 @@ export class StoredFiles implements FileLibrary {
     return own === undefined ? undefined : this.#current(own);
   }
 
-  async add(
-    { id, ...file }: NewStoredFile,
-    content: AsyncIterable<Uint8Array>,
-    signal: AbortSignal,
-  ): Promise<StoredFile> {
-    const own = id ?? this.newId();
-    const { limits, folder, owner } = this.#options;
-    const fileBytes = isLimited(file) ? limits.fileBytes : Number.POSITIVE_INFINITY;
-    await makeOwnerFolder(folder, owner);
-    const part = this.#partOf(own);
-    // A killed process may have had the same number.
-    await rm(part, { force: true });
-    try {
-      const handle = await open(part, 'wx', 0o600);
-      let bytes = 0;
-      try {
-        for await (const chunk of content) {
-          signal.throwIfAborted();
-          bytes += chunk.length;
-          if (bytes > fileBytes) throw new AppError('file-too-large', { limitMegabytes: megabytes(fileBytes) });
-          for (let written = 0; written < chunk.length; ) written += (await handle.write(chunk, written)).bytesWritten;
-        }
-        signal.throwIfAborted();
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      return await this.#keep(own, file, part, bytes);
-    } catch (error) {
-      await rm(part, { force: true }).catch(() => undefined);
-      throw error;
-    }
+  add(file: NewStoredFile, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StoredFile> {
+    const maxBytes = isLimited(file) ? this.#options.limits.fileBytes : Number.POSITIVE_INFINITY;
+    return this.#store(file, (part) => writeContent(part, content, maxBytes, signal));
   }
 
-  async move({ id, ...file }: NewStoredFile, path: string): Promise<StoredFile> {
-    const own = id ?? this.newId();
-    const { limits, folder, owner } = this.#options;
+  async move(file: NewStoredFile, path: string): Promise<StoredFile> {
+    const { fileBytes } = this.#options.limits;
     const { size } = await stat(path);
-    if (size > limits.fileBytes) throw new AppError('file-too-large', { limitMegabytes: megabytes(limits.fileBytes) });
-    await makeOwnerFolder(folder, owner);
-    const part = this.#partOf(own);
-    try {
+    if (size > fileBytes) throw tooLarge(fileBytes);
+    return this.#store(file, async (part) => {
       await moveFile(path, part);
-      return await this.#keep(own, file, part, size);
+      return size;
+    });
+  }
+
+  /** `write` writes the content to the path that it gets, and resolves to its size. */
+  async #store(
+    { id = this.newId(), ...file }: NewStoredFile,
+    write: (part: string) => Promise<number>,
+  ): Promise<StoredFile> {
+    const { folder, owner } = this.#options;
+    await makeOwnerFolder(folder, owner);
+    const part = join(folder, `${id}.${process.pid}.part`);
+    try {
+      return await this.#commit(id, file, part, await write(part));
     } catch (error) {
       await rm(part, { force: true }).catch(() => undefined);
       throw error;
@@ -166,13 +147,13 @@ export class StoredFiles implements FileLibrary {
       const facts = await stat(path).catch(() => undefined);
       if (!facts || now() - facts.ctimeMs < leftoverMs) continue;
       // Its other part may have been written or deleted meanwhile.
-      const isKept = id !== undefined && (await stat(this.#headPath(id)).catch(() => undefined)) !== undefined;
-      if (!isKept) await rm(path, { force: true });
+      const isWhole = id !== undefined && (await stat(this.#headPath(id)).catch(() => undefined)) !== undefined;
+      if (!isWhole) await rm(path, { force: true });
     }
   }
 
   /** One after the other, so that together they stay within the limit. */
-  #keep(id: string, file: Omit<NewStoredFile, 'id'>, part: string, bytes: number): Promise<StoredFile> {
+  #commit(id: string, file: Omit<NewStoredFile, 'id'>, part: string, bytes: number): Promise<StoredFile> {
     return this.#mutex.run(async () => {
       if (isLimited(file)) await this.refuseBeyond(bytes);
       const { name, purpose, mime = mimeOf(name), expiresAfter } = file;
@@ -181,7 +162,7 @@ export class StoredFiles implements FileLibrary {
       const stored: StoredFile = { id, name, mime, purpose, bytes, createdAt, ...expiry };
       await rename(part, this.#contentPath(id));
       try {
-        await replaceFile(this.#headPath(id), [Buffer.from(`${JSON.stringify(headOf(stored))}\n`)]);
+        await replaceFile(this.#headPath(id), versionedBytes(headOf(stored)));
       } catch (error) {
         await rm(this.#contentPath(id), { force: true }).catch(() => undefined);
         throw error;
@@ -223,17 +204,12 @@ export class StoredFiles implements FileLibrary {
   }
 
   async #remove(id: string): Promise<boolean> {
-    const { forgotten } = this.#options;
     const isThere = rm(this.#headPath(id)).then(() => true);
     const removed = await isThere.catch(ifMissing(false));
     this.#known.delete(id);
     await rm(this.#contentPath(id), { force: true });
-    if (removed) await forgotten?.(id);
+    if (removed) await this.#options.onDeleted?.(id);
     return removed;
-  }
-
-  #partOf(id: string): string {
-    return join(this.#options.folder, `${id}.${process.pid}.part`);
   }
 
   #headPath(id: string): string {
@@ -259,7 +235,7 @@ export async function makeOwnerFolder(folder: string, owner: Owner): Promise<voi
   await newFolders.run(async () => {
     if ((await ownerIn(folder)) !== undefined) return;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await replaceFile(ownerPath(folder), [Buffer.from(`${JSON.stringify({ [versionKey]: 1, owner })}\n`)]);
+    await replaceFile(ownerPath(folder), versionedBytes({ owner }));
   });
 }
 
@@ -280,7 +256,7 @@ function storedId(id: string): string | undefined {
 }
 
 function headOf({ id: _, createdAt, expiresAt, ...file }: StoredFile): object {
-  return { [versionKey]: 1, ...file, created_at: createdAt, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
+  return { ...file, created_at: createdAt, expires_at: expiresAt };
 }
 
 function fileIn(id: string, head: unknown): StoredFile {
@@ -308,6 +284,35 @@ export async function moveFile(from: string, to: string): Promise<void> {
 }
 
 const megabytes = (bytes: number): number => Math.floor(bytes / 2 ** 20);
+
+const tooLarge = (maxBytes: number): AppError =>
+  new AppError('file-too-large', { limitMegabytes: megabytes(maxBytes) });
+
+/** Resolves to the size of the content, which is on the disk then. */
+async function writeContent(
+  path: string,
+  content: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<number> {
+  // A killed process may have had the same number.
+  await rm(path, { force: true });
+  const handle = await open(path, 'wx', 0o600);
+  let bytes = 0;
+  try {
+    for await (const chunk of content) {
+      signal.throwIfAborted();
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      for (let written = 0; written < chunk.length; ) written += (await handle.write(chunk, written)).bytesWritten;
+    }
+    signal.throwIfAborted();
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return bytes;
+}
 
 const maxNameLength = 255;
 

@@ -3,14 +3,14 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { checkVersion, versionKey } from '../core/file-version.ts';
+import { checkVersion } from '../core/file-version.ts';
 import { OrderedIds, orderedIdPattern } from '../core/ids.ts';
 import { ifMissing } from '../core/if-missing.ts';
 import { isObject } from '../core/json.ts';
 import type { FileLibrary, FilePurpose, NewUpload, Upload, UploadLibrary } from '../core/stored-files.ts';
 import { Mutex } from '../core/synchronization.ts';
 import type { Clock } from '../core/timers.ts';
-import { replaceFile } from './atomic-file.ts';
+import { replaceFile, versionedBytes } from './atomic-file.ts';
 import { filePurposes, moveFile } from './stored-files.ts';
 
 interface UploadsOptions extends Pick<Clock, 'now'> {
@@ -149,9 +149,8 @@ export class Uploads implements UploadLibrary {
   }
 
   async #write({ id, createdAt: at, fileSeconds, ...head }: Head): Promise<void> {
-    const seconds = fileSeconds === undefined ? {} : { file_seconds: fileSeconds };
-    const content = { [versionKey]: 1, ...head, created_at: at, ...seconds };
-    await replaceFile(this.#headPath(id), [Buffer.from(`${JSON.stringify(content)}\n`)]);
+    const content = versionedBytes({ ...head, created_at: at, file_seconds: fileSeconds });
+    await replaceFile(this.#headPath(id), content);
   }
 
   async #uploadOf({ file: fileId, fileSeconds: _, ...head }: Head): Promise<Upload> {

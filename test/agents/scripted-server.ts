@@ -46,7 +46,7 @@ export async function scriptedServer(script: Script, contextSize: number, own: P
       adapter,
       templateText: agentTemplate,
       template: () => rendering,
-      templateUse: { chats: false, tools: false, shownTools: true },
+      templateUse: { chats: false, tools: false, listedTools: true },
     },
     product: { name: 'Parley', version: '1.2.3' },
     observer: {},

@@ -96,7 +96,7 @@ test('templates: spoilt ones are refused or rendered, and no user turn and no to
           ...{
             tags,
             template: inlineTemplate(compiled as never),
-            templateUse: { chats: true, tools: true, shownTools: true },
+            templateUse: { chats: true, tools: true, listedTools: true },
             continueAssistantTurn: true,
           },
           stop: [],

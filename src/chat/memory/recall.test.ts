@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Memory, type MemoryLibrary, memoryBlock } from '../../core/memories.ts';
-import { type Message, text, wordsOf } from '../messages.ts';
+import { type Message, plainText, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { withMemories } from './recall.ts';
 
@@ -24,8 +24,8 @@ function remembering(...facts: string[]) {
       get: (key: string) => kept.get(key),
       set: (key: string, block: string) => void kept.set(key, block),
     };
-    const made = await withMemories(request, { library: { find } as MemoryLibrary, kept: store, owner });
-    return made.conversation.messages.map(({ content }) => wordsOf(content));
+    const made = await withMemories(request, { library: { find } as MemoryLibrary, cache: store, owner });
+    return made.conversation.messages.map(({ content }) => plainText(content));
   };
   return { recall, asked, kept };
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type Embed, hasMemories, type MemoryLibrary, memoryBlock } from '../../core/memories.ts';
-import { type Message, wordsOf } from '../messages.ts';
+import { type Message, plainText } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 
 /** What was added to earlier messages: the same again keeps the prompt of the next turn the same up to its new messages. */
-export interface KeptRecalls {
+export interface RecallCache {
   get(key: string): string | undefined;
   set(key: string, block: string): void;
 }
@@ -14,7 +14,7 @@ interface RecallOptions {
   readonly character?: string | undefined;
   /** Undefined where no embedding model can be used. */
   readonly embed?: Embed | undefined;
-  readonly kept: KeptRecalls;
+  readonly cache: RecallCache;
   /** Tells people and models apart whose conversations begin alike. */
   readonly owner: string;
 }
@@ -37,9 +37,9 @@ export async function withMemories(request: ChatRequest, options: RecallOptions)
   for (const [index, message] of messages.slice(0, last + 1).entries()) {
     if (message.role !== 'user') continue;
     const key = keys[index] ?? '';
-    const known = options.kept.get(key);
+    const known = options.cache.get(key);
     const block = known ?? (index === last ? await recalled(message, options) : '');
-    if (known === undefined && index === last) options.kept.set(key, block);
+    if (known === undefined && index === last) options.cache.set(key, block);
     if (block !== '') blocks.set(index, block);
   }
   if (blocks.size === 0) return request;
@@ -51,7 +51,7 @@ export async function withMemories(request: ChatRequest, options: RecallOptions)
 }
 
 async function recalled(message: Message, { library, character, embed }: RecallOptions): Promise<string> {
-  const content = wordsOf(message.content);
+  const content = plainText(message.content);
   // The pages of this server put them there themselves, and show them.
   if (hasMemories(content)) return '';
   const text = content.slice(-maxQueryCharacters);

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { inSlices, type Sliced } from '../../core/slices.ts';
+import type { StartTimeout } from '../../core/timers.ts';
 import { renderAll } from '../lost-turns.ts';
 import type { Conversation } from '../messages.ts';
 import type { ChatTemplate, RenderedTemplate, TemplateInput } from '../template.ts';
@@ -45,7 +46,7 @@ export interface RenderThread {
 
 interface ThreadOptions {
   readonly start: () => RenderThread;
-  readonly startTimer: (milliseconds: number, fire: () => void) => { cancel(): void };
+  readonly startTimer: StartTimeout;
   readonly maxThreads?: number;
 }
 

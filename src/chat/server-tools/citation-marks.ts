@@ -3,7 +3,7 @@ import type { NumberedSource } from './citations.ts';
 
 /** Text for the client, or a source that is cited right there by a mark that was taken out of it. */
 export type MarkedPiece =
-  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'text'; text: string }
   | { readonly type: 'cited'; readonly source: Source; readonly fetched: boolean };
 
 /** `[2]`, `[1, 3]`, with the space before it, and the beginnings of that. */
@@ -13,28 +13,10 @@ const beginningOfMark = /^ ?(?:\[(?:\d{1,4}(?: ?, ?\d{1,4}){0,9}(?: ?, ?)?)?)?$/
 const punctuation = /^[.,;:!?)"'”»]+$/;
 
 /** Neighbouring texts are one piece. */
-class Pieces {
-  readonly #pieces: MarkedPiece[] = [];
-  #text = '';
-
-  add(text: string): void {
-    this.#text += text;
-  }
-
-  cite(cited: MarkedPiece): void {
-    this.#end();
-    this.#pieces.push(cited);
-  }
-
-  all(): readonly MarkedPiece[] {
-    this.#end();
-    return this.#pieces;
-  }
-
-  #end(): void {
-    if (this.#text !== '') this.#pieces.push({ type: 'text', text: this.#text });
-    this.#text = '';
-  }
+function addText(pieces: MarkedPiece[], text: string): void {
+  const last = pieces.at(-1);
+  if (last?.type === 'text') last.text += text;
+  else if (text !== '') pieces.push({ type: 'text', text });
 }
 
 /**
@@ -42,10 +24,11 @@ class Pieces {
  * become citations without a mark, after the punctuation of their sentence. What may be the beginning of a mark waits for its end. Code stays as it is.
  */
 export class CitationMarks {
-  #held = '';
+  /** The beginning of what may be a mark. */
+  #pendingText = '';
   #inCode = false;
   /** Citations that wait for the punctuation of their sentence. */
-  #pending: (MarkedPiece & { type: 'cited' })[] = [];
+  #pendingCitations: (MarkedPiece & { type: 'cited' })[] = [];
 
   constructor(
     private readonly sources: readonly NumberedSource[],
@@ -53,40 +36,35 @@ export class CitationMarks {
   ) {}
 
   push(piece: string): readonly MarkedPiece[] {
-    const output = new Pieces();
+    const output: MarkedPiece[] = [];
     for (const character of piece) {
-      this.#held += character;
-      const mark = wholeMark.exec(this.#held);
+      this.#pendingText += character;
+      const mark = wholeMark.exec(this.#pendingText);
       if (mark) {
         const { text, cited } = this.#checked(mark);
-        output.add(text);
-        this.#pending.push(...cited);
-        this.#held = '';
+        addText(output, text);
+        this.#pendingCitations.push(...cited);
+        this.#pendingText = '';
         continue;
       }
-      if (!this.#inCode && beginningOfMark.test(this.#held)) continue;
+      if (!this.#inCode && beginningOfMark.test(this.#pendingText)) continue;
       // The last character may begin the next mark.
-      const isBeginning = !this.#inCode && (character === ' ' || character === '[') && this.#held.length > 1;
-      const text = isBeginning ? this.#held.slice(0, -1) : this.#held;
-      if (!punctuation.test(text)) this.#cite(output);
-      output.add(text);
-      this.#held = isBeginning ? character : '';
+      const isBeginning = !this.#inCode && (character === ' ' || character === '[') && this.#pendingText.length > 1;
+      const text = isBeginning ? this.#pendingText.slice(0, -1) : this.#pendingText;
+      if (!punctuation.test(text)) output.push(...this.#pendingCitations.splice(0));
+      addText(output, text);
+      this.#pendingText = isBeginning ? character : '';
       if (character === '`') this.#inCode = !this.#inCode;
     }
-    return output.all();
+    return output;
   }
 
   /** What turned out to be no mark. */
   finish(): readonly MarkedPiece[] {
-    const output = new Pieces();
-    this.#cite(output);
-    output.add(this.#held);
-    this.#held = '';
-    return output.all();
-  }
-
-  #cite(output: Pieces): void {
-    for (const cited of this.#pending.splice(0)) output.cite(cited);
+    const output: MarkedPiece[] = this.#pendingCitations.splice(0);
+    addText(output, this.#pendingText);
+    this.#pendingText = '';
+    return output;
   }
 
   #checked([whole, space = '', numbers = '']: RegExpExecArray) {

@@ -30,7 +30,7 @@ function world(replies: readonly string[], own: Partial<ChatRequest> & { readonl
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => untimedTemplate(template),
-    templateUse: { chats: true, tools: true, shownTools: false },
+    templateUse: { chats: true, tools: true, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,

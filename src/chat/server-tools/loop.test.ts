@@ -38,7 +38,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => (twoSteps ? undefined : untimedTemplate(template)),
-    templateUse: { chats: true, tools: !twoSteps, shownTools: false },
+    templateUse: { chats: true, tools: !twoSteps, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,
@@ -47,7 +47,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
       servers: servers ?? played.servers,
       turns,
       now: () => new Date(0),
-      ran: (name, failed) => ran.push(failed ? `${name} failed` : name),
+      onToolRun: (name, failed) => ran.push(failed ? `${name} failed` : name),
       startTimer: (_, passed) => {
         timers.push(passed);
         return { cancel: () => void timers.splice(timers.indexOf(passed), 1) };

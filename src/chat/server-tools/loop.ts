@@ -8,7 +8,7 @@ import type { TextModel } from '../../core/text-service.ts';
 import type { ServedResult } from '../../core/tool-servers.ts';
 import type { Compacted } from '../compaction.ts';
 import { type Step, withEarlier } from '../generation-steps.ts';
-import { type Conversation, type Message, text, wordsOf } from '../messages.ts';
+import { type Conversation, type Message, plainText, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { CitationMarks, type MarkedPiece } from './citation-marks.ts';
 import { CitationFinder, type NumberedSource } from './citations.ts';
@@ -67,8 +67,8 @@ class Loop {
   readonly #marks: CitationMarks | undefined;
   #conversation: Conversation;
   #separator = '';
-  /** What was done before the reply began, until it has. */
-  #held: ServerToolStep[] | undefined;
+  /** Steps before the start of the reply; undefined after it. */
+  #earlySteps: ServerToolStep[] | undefined;
 
   constructor(
     private readonly request: ChatRequest,
@@ -89,7 +89,7 @@ class Loop {
     };
     this.#notes = new Notes(request, this.#emit);
     this.#conversation = request.conversation;
-    this.#held = offer.listings.map((listing) => ({ type: 'listed', ...listing }));
+    this.#earlySteps = offer.listings.map((listing) => ({ type: 'listed', ...listing }));
   }
 
   #pass(event: GenerationEvent): void {
@@ -117,14 +117,14 @@ class Loop {
       await deps.answer(number === 0 ? grown : await this.#fitted(grown), (event) => {
         // The reply has one start event, whatever the number of turns.
         if (event.type === 'start' && number > 0) return;
-        if (event.type === 'error') this.#reportHeld();
+        if (event.type === 'error') this.#reportEarlySteps();
         turn.take(event);
-        if (event.type === 'start') this.#reportHeld();
+        if (event.type === 'start') this.#reportEarlySteps();
       });
       this.#passPieces(this.#marks?.finish() ?? []);
       const { finish } = turn;
       if (turn.failed || !finish) return;
-      if (number === 0) this.#warnOfLeftOut();
+      if (number === 0) this.#warnOfOmitted();
       for (const { name } of turn.cutCalls) {
         this.#emit({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
       }
@@ -179,21 +179,21 @@ class Loop {
     }
   }
 
-  #reportHeld(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const step of held) this.#report(step);
+  #reportEarlySteps(): void {
+    const steps = this.#earlySteps ?? [];
+    this.#earlySteps = undefined;
+    for (const step of steps) this.#report(step);
   }
 
   #report(step: ServerToolStep): void {
-    if (this.#held) this.#held.push(step);
+    if (this.#earlySteps) this.#earlySteps.push(step);
     else if (step.type !== 'citation' || this.request.hosted) this.deps.emit({ type: 'server-tool', step });
   }
 
-  #warnOfLeftOut(): void {
-    const { leftOut, found } = this.offer;
-    if (leftOut === 0) return;
-    const sentence = `${leftOut} of ${found} tools do not fit into the context (--contextsize) and are not offered.`;
+  #warnOfOmitted(): void {
+    const { omitted, available } = this.offer;
+    if (omitted === 0) return;
+    const sentence = `${omitted} of ${available} tools do not fit into the context (--contextsize) and are not offered.`;
     this.#emit({ type: 'warning', code: 'tools-left-out', text: sentence });
   }
 
@@ -236,8 +236,8 @@ class Loop {
         this.#sources.push({ source, fetched: outcome.type === 'page' });
         this.offer.known.add(`${source.url} ${source.text}`);
       }
-      if (outcome.type === 'error') this.deps.ran?.(`${call.name} (${outcome.reason})`, true);
-      else this.deps.ran?.(call.name, outcome.type === 'result' && outcome.failed);
+      if (outcome.type === 'error') this.deps.onToolRun?.(`${call.name} (${outcome.reason})`, true);
+      else this.deps.onToolRun?.(call.name, outcome.type === 'result' && outcome.failed);
       if (!this.deps.stopped.aborted) this.#report({ type: 'outcome', call, outcome });
       const content = text(outcomeText(outcome, number));
       const toolName = this.#toolOf(call)?.tool.name ?? call.name;
@@ -261,12 +261,12 @@ class Loop {
     let count = this.#conversation.media.length;
     for (const [index, { id, name }] of calls.entries()) {
       const result = results[index] ?? {};
-      deps.ran?.(name, result.isError === true);
+      deps.onToolRun?.(name, result.isError === true);
       const limits = { characters: this.#characters(shares), inputs: deps.inputs, media: count };
       const { content, media } = resultContent(result, limits);
       count += media.length;
       answered.push({ message: { role: 'tool', content, callId: id, toolName: name }, media });
-      if (!deps.stopped.aborted) notes.gave(name, wordsOf(content));
+      if (!deps.stopped.aborted) notes.gave(name, plainText(content));
     }
     notes.done();
     return answered;
@@ -316,6 +316,8 @@ function withResults(conversation: Conversation, results: readonly Answered[]): 
   };
 }
 
+type CallEvent = Extract<GenerationEvent, { type: 'tool-start' | 'tool-delta' | 'tool-end' }>;
+
 /** One generation of the model: its text and the calls of the client are passed on, other calls are collected. */
 class Turn {
   readonly #calls: ToolCall[] = [];
@@ -336,16 +338,10 @@ class Turn {
   take(event: GenerationEvent): void {
     switch (event.type) {
       case 'tool-start':
-        if (this.isClients(event.name)) this.#passed.set(event.index, this.#passed.size);
-        else this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
-        break;
-      case 'tool-delta': {
-        const call = this.#calls[event.index];
-        if (call) call.json += event.json;
-        break;
-      }
+      case 'tool-delta':
       case 'tool-end':
-        break;
+        this.#takeCall(event);
+        return;
       case 'finish':
         this.finish = event;
         return;
@@ -353,19 +349,27 @@ class Turn {
         this.failed = true;
         break;
       case 'text-delta':
-        if (this.text === '' && event.text !== '' && this.separator !== '') {
-          this.emit({ type: 'text-delta', text: this.separator });
-        }
+        if (this.text === '' && event.text !== '') this.#emitSeparator();
         this.text += event.text;
         break;
       case 'reasoning-delta':
         this.reasoning += event.text;
         break;
     }
-    if (event.type !== 'tool-start' && event.type !== 'tool-delta' && event.type !== 'tool-end') {
-      this.emit(event);
-      return;
+    this.emit(event);
+  }
+
+  #emitSeparator(): void {
+    if (this.separator !== '') this.emit({ type: 'text-delta', text: this.separator });
+  }
+
+  #takeCall(event: CallEvent): void {
+    if (event.type === 'tool-start') {
+      if (this.isClients(event.name)) this.#passed.set(event.index, this.#passed.size);
+      else this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
     }
+    const call = this.#calls[event.index];
+    if (call && event.type === 'tool-delta') call.json += event.json;
     const index = this.#passed.get(event.index);
     if (index !== undefined) this.emit({ ...event, index });
   }

@@ -2,8 +2,10 @@ import { AppError } from '../../core/errors.ts';
 import type { Sender } from '../../core/owner.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { ServerToolStep } from '../../core/server-tools.ts';
+import type { StartTimeout } from '../../core/timers.ts';
 import {
   joinedToolServers,
+  prefixedName,
   type ServedCall,
   type ServedResult,
   type ServedTool,
@@ -11,7 +13,7 @@ import {
   type ToolServers,
 } from '../../core/tool-servers.ts';
 import type { WebSearch } from '../../core/web-search.ts';
-import { type Tool, wordsOf } from '../messages.ts';
+import { plainText, type Tool } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
 import { fileSearchTool } from './document-tools.ts';
 import { KnownAddresses } from './domains.ts';
@@ -34,9 +36,9 @@ export interface ServerTools {
   /** How many rounds of calls the model may make before it has to answer. */
   readonly turns: number;
   readonly now: () => Date;
-  readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
+  readonly startTimer: StartTimeout;
   /** Called for each tool that ran, for the log, because these calls need no confirmation. */
-  readonly ran?: (name: string, failed: boolean) => void;
+  readonly onToolRun?: (name: string, failed: boolean) => void;
 }
 
 type ServerAt = (url: string, headers?: Readonly<Record<string, string>>) => ToolServers | undefined;
@@ -52,8 +54,8 @@ export interface Offer {
   /** Whether the server has none to run. */
   readonly isEmpty: boolean;
   /** Of `found` tools of MCP servers. */
-  readonly leftOut: number;
-  readonly found: number;
+  readonly omitted: number;
+  readonly available: number;
   /** To be shown in the reply. */
   readonly listings: readonly Listing[];
   /** The addresses of the conversation, except what the model wrote. */
@@ -84,17 +86,17 @@ export function serverToolsFor(
     const instead = 'this server does not search the web; start it with --websearch, or leave the tool out';
     throw new AppError('unsupported', { feature: missing.field, instead });
   }
-  const stranger = hosted?.mcp?.find(({ url }) => !all?.serverAt?.(url));
-  if (stranger) {
+  const unknownServer = hosted?.mcp?.find(({ url }) => !all?.serverAt?.(url));
+  if (unknownServer) {
     const instead =
       'only servers of --mcpfile, by their url or as mcpfile:NAME, and addresses of --mcpallow can be used; ask who runs this server';
-    throw new AppError('unsupported', { feature: `The MCP server of ${stranger.field}`, instead });
+    throw new AppError('unsupported', { feature: `The MCP server of ${unknownServer.field}`, instead });
   }
-  const orphan = hosted?.approved?.find(({ server }) => !hosted.mcp?.some(({ name }) => name === server));
+  const unlisted = hosted?.approved?.find(({ server }) => !hosted.mcp?.some(({ name }) => name === server));
   // Only a summary needs no result.
-  if (orphan && !request.compaction?.pause) {
-    const expected = `the approval of a call of an MCP server in tools, and ${orphan.server} is not there`;
-    throw new AppError('invalid-field', { field: orphan.field, expected });
+  if (unlisted && !request.compaction?.pause) {
+    const expected = `the approval of a call of an MCP server in tools, and ${unlisted.server} is not there`;
+    throw new AppError('invalid-field', { field: unlisted.field, expected });
   }
   const wants = wantsServers(request);
   const memory = sender && (wants || hosted?.memory) ? all?.memory?.(sender, request) : undefined;
@@ -156,7 +158,7 @@ export async function offerTools(
   const { tools: client } = conversation;
   const known = new KnownAddresses();
   if (hosted?.fetch) {
-    for (const { role, content } of conversation.messages) if (role !== 'assistant') known.add(wordsOf(content));
+    for (const { role, content } of conversation.messages) if (role !== 'assistant') known.add(plainText(content));
     for (const { url } of hosted.sources) known.add(url);
   }
   const own: HostedTool[] = [];
@@ -166,11 +168,13 @@ export async function offerTools(
   const taken = new Set([...client, ...own.map(({ tool }) => tool)].map(({ name }) => name));
   const named: HostedTool[] = [];
   const listings: Listing[] = [];
-  const lists = connected.named.map(({ server, servers: found }) => listedTools(server, found, signal));
-  for (const [index, listed] of (await Promise.all(lists)).entries()) {
-    const { server, servers: found } = connected.named[index] as Connections['named'][number];
-    if (server.isListed) listings.push({ server: server.name, tools: listed });
-    named.push(...namedTools(server, found, listed, taken));
+  const lists = connected.named.map(async (one) => ({
+    ...one,
+    tools: await listedTools(one.server, one.servers, signal),
+  }));
+  for (const { server, servers: hostedServers, tools } of await Promise.all(lists)) {
+    if (server.isListed) listings.push({ server: server.name, tools });
+    named.push(...namedTools(server, hostedServers, tools, taken));
   }
   const served = [
     ...named.map(({ tool }) => tool),
@@ -186,8 +190,8 @@ export async function offerTools(
     isClients: (name) => client.length > 0 && !offered.has(name),
     hosted: new Map(own.map((each) => [each.tool.name, each])),
     isEmpty: own.length + fit.length === 0,
-    leftOut: served.length - fit.length,
-    found: served.length,
+    omitted: served.length - fit.length,
+    available: served.length,
     listings,
     known,
   };
@@ -204,7 +208,7 @@ async function listedTools(server: HostedServer, servers: ToolServers, signal?: 
   throw new ListingFailed(server, 'it is not connected, or has no tools; the console of the server says why');
 }
 
-/** One whose name is taken gets that of the server in front. */
+/** A tool whose name is taken gets that of its server as a prefix. */
 function namedTools(
   { name: label, needsApproval }: HostedServer,
   servers: ToolServers,
@@ -212,7 +216,8 @@ function namedTools(
   taken: Set<string>,
 ): readonly HostedTool[] {
   return listed.map((tool) => {
-    const name = freeName(label, tool.name, taken);
+    const prefix = label.replace(/[^\w-]+/g, '_');
+    const name = taken.has(tool.name) ? prefixedName(prefix, tool.name, (other) => taken.has(other)) : tool.name;
     taken.add(name);
     return {
       tool: { ...chatTool(tool), name },
@@ -225,24 +230,12 @@ function namedTools(
         const result = await callServed(servers, { name: tool.name, arguments: { ...input } }, stopped);
         return {
           type: 'result',
-          text: wordsOf(resultContent(result, limits).content),
+          text: plainText(resultContent(result, limits).content),
           failed: result.isError === true,
         };
       },
     };
   });
-}
-
-const maxNameLength = 64;
-
-function freeName(label: string, name: string, taken: ReadonlySet<string>): string {
-  const base = `${label.replace(/[^\w-]+/g, '_')}_${name}`;
-  let free = name;
-  for (let number = 1; taken.has(free); number += 1) {
-    const ending = number === 1 ? '' : `_${number}`;
-    free = base.slice(0, maxNameLength - ending.length) + ending;
-  }
-  return free;
 }
 
 /** Errors are results too: the model can report them, or try something else. */

@@ -50,7 +50,7 @@ function world(replies: readonly string[], { find = { pages }, text }: Answers =
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => untimedTemplate(template),
-    templateUse: { chats: true, tools: true, shownTools: false },
+    templateUse: { chats: true, tools: true, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => `call_${++ids}`,

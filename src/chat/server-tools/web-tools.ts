@@ -147,9 +147,9 @@ export function sourcesOf(outcome: ServerOutcome): readonly Source[] {
   return outcome.type === 'sources' ? outcome.sources : [];
 }
 
-function sourceText({ url, title, text, place }: Source, number: number): string {
+function sourceText({ url, title, text, location }: Source, number: number): string {
   // The address of a passage is for people.
-  return [`[${number}] ${title}`.trim(), place ? '' : url, text].filter((line) => line !== '').join('\n');
+  return [`[${number}] ${title}`.trim(), location ? '' : url, text].filter((line) => line !== '').join('\n');
 }
 
 export function cut(text: string, characters: number): string {

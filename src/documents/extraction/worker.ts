@@ -9,10 +9,10 @@ const parent = openParent<ToExtractor, FromExtractor>({
   message: (message, [bytes]) => void extract(message, bytes),
   closed: () => undefined,
 });
-async function extract({ name, path, limits }: ToExtractor, given: Uint8Array | undefined): Promise<void> {
+async function extract({ name, path, limits }: ToExtractor, attached: Uint8Array | undefined): Promise<void> {
   parent.limitMemory(processMegabytes(limits));
   try {
-    const bytes = given ?? (path === undefined ? new Uint8Array() : await readFile(name, path, limits.fileBytes));
+    const bytes = attached ?? (path === undefined ? new Uint8Array() : await readFile(name, path, limits.fileBytes));
     const { text, ...document } = await readDocument(name, bytes, () => parent.send({ type: 'progress' }));
     if (text.length > limits.characters)
       throw unreadable(name, 'invalid', `it has more than ${limits.characters} characters`);

@@ -38,10 +38,10 @@ export class CollectionFolders {
     void this.#start(collection, own);
   }
 
-  async remove(collection: OpenCollection, asked: string): Promise<void> {
+  async remove(collection: OpenCollection, requested: string): Promise<void> {
     const known = collection.database.folders().map(({ path }) => path);
-    const path = known.find((one) => one === asked) ?? (await realpath(asked).catch(() => resolve(asked)));
-    if (!known.includes(path)) throw new AppError('not-stored', { what: 'folder', id: asked });
+    const path = known.find((one) => one === requested) ?? (await realpath(requested).catch(() => resolve(requested)));
+    if (!known.includes(path)) throw new AppError('not-stored', { what: 'folder', id: requested });
     await this.#stop(collection, path);
     collection.database.removeFolder(path);
     for (const row of collection.database.filesOf(path)) await this.options.remove(collection, row);
@@ -69,13 +69,13 @@ export class CollectionFolders {
       folder,
       startTimer: this.options.startTimer,
       now: this.options.tick,
-      found: (files) => {
+      onFiles: (files) => {
         for (const { path } of files) seen.add(path);
         const { stored, full } = this.#store(collection, folder, files);
         leftOut += full;
         if (stored > 0) this.options.onWork();
       },
-      scanned: async (result) => {
+      onScanned: async (result) => {
         await this.#scanned(collection, folder, { seen, leftOut }, result);
         seen = new Set();
         leftOut = 0;
@@ -123,8 +123,8 @@ export class CollectionFolders {
     const { path } = folder;
     if (result instanceof Error) {
       const { code, message } = result as NodeJS.ErrnoException;
-      const isGone = code === 'ENOENT' || code === 'ENOTDIR';
-      database.noteFolder(path, isGone ? 'The folder is not there.' : `${message}.`);
+      const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
+      database.noteFolder(path, isMissing ? 'The folder is not there.' : `${message}.`);
       return;
     }
     const { maxFiles } = this.options;

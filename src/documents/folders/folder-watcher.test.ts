@@ -18,12 +18,12 @@ function world() {
   const results: (ScanReport | Error)[] = [];
   const watcher = new FolderWatcher({
     folder: { path, include: [], exclude: [], maxFileBytes: 1000 },
-    found: (files: readonly FolderFile[]) => {
+    onFiles: (files: readonly FolderFile[]) => {
       const paths = files.map((file) => file.path);
       seen.push(...paths);
       hooks.found?.();
     },
-    scanned: (result) => void results.push(result),
+    onScanned: (result) => void results.push(result),
     startTimer: (milliseconds, passed) => {
       Object.assign(next, { at: time.now + milliseconds, set: next.set + 1, passed });
       const cancel = (): void => {

@@ -6,9 +6,9 @@ import { type FolderFile, type ScanReport, scanFolder } from './scan-folder.ts';
 interface FolderWatcherOptions {
   readonly folder: WatchedFolder;
   /** Called for the files of a scan, some at a time. */
-  readonly found: (files: readonly FolderFile[]) => Promise<void> | void;
+  readonly onFiles: (files: readonly FolderFile[]) => Promise<void> | void;
   /** A scan has seen everything, or failed. */
-  readonly scanned: (result: ScanReport | Error) => Promise<void> | void;
+  readonly onScanned: (result: ScanReport | Error) => Promise<void> | void;
   readonly startTimer: StartTimer;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
@@ -73,7 +73,7 @@ export class FolderWatcher {
   }
 
   async #scan(): Promise<void> {
-    const { folder, found, scanned, now } = this.options;
+    const { folder, onFiles, onScanned, now } = this.options;
     const begunAt = now();
     let result: ScanReport | Error;
     // Each folder is watched from before it is looked through, so that no change is lost in between. The old watches are closed last: the system then keeps them.
@@ -87,10 +87,10 @@ export class FolderWatcher {
       for (; !next.done; next = await files.next()) {
         slice.push(next.value);
         if (slice.length < sliceSize) continue;
-        await found(slice);
+        await onFiles(slice);
         slice = [];
       }
-      await found(slice);
+      await onFiles(slice);
       result = next.value;
     } catch (error) {
       result = error as Error;
@@ -98,7 +98,7 @@ export class FolderWatcher {
     for (const watcher of old) watcher.close();
     this.#scannedAt = now();
     this.#scanMs = this.#scannedAt - begunAt;
-    if (!this.#stop.signal.aborted) await scanned(result);
+    if (!this.#stop.signal.aborted) await onScanned(result);
   }
 
   #scanAfter(milliseconds: number): void {

@@ -10,7 +10,7 @@ import type { StructuredText } from './text-lines.ts';
 const maxDepth = 10;
 const maxParts = 1000;
 const maxMessages = 100_000;
-const shown = ['From', 'To', 'Cc', 'Date', 'Subject'] as const;
+const displayedFields = ['From', 'To', 'Cc', 'Date', 'Subject'] as const;
 
 /** Whether a file that is named as e-mail begins with a header; RFC 5322 allows any name for it. */
 export const beginsWithHeader = (text: string): boolean => /^[!-9;-~]{1,80}[ \t]*:(?!\/\/)/.test(text);
@@ -71,8 +71,8 @@ function readEntity(source: string, message: Reading, depth: number): void {
   const { fields, body } = headersOf(source);
   // A draft has no sender yet.
   if (depth === 0 || (fields.has('from') && fields.has('subject'))) {
-    for (const name of shown) {
-      const value = wordsOf(fields.get(name.toLowerCase()) ?? '');
+    for (const name of displayedFields) {
+      const value = decodedWords(fields.get(name.toLowerCase()) ?? '');
       if (value !== '') message.lines.push(`${name}: ${value}`);
       if (name === 'Subject' && message.subject === '') message.subject = value;
     }
@@ -91,7 +91,7 @@ function readEntity(source: string, message: Reading, depth: number): void {
     return;
   }
   const disposition = fields.get('content-disposition') ?? '';
-  const name = wordsOf(parameterOf(disposition, 'filename') ?? parameterOf(type, 'name') ?? '');
+  const name = decodedWords(parameterOf(disposition, 'filename') ?? parameterOf(type, 'name') ?? '');
   if (kind.trim() === 'message/rfc822') readEntity(body, message, depth + 1);
   else if (/^\s*attachment/i.test(disposition) || !/^text\/(plain|html)/.test(kind.trim())) {
     if (name !== '' || depth > 0) message.lines.push(`[Attachment: ${name || kind.trim()}]`, '');
@@ -130,7 +130,7 @@ function parameterOf(field: string, name: string): string | undefined {
 }
 
 /** RFC 2047: `=?utf-8?B?…?=`. */
-function wordsOf(field: string): string {
+function decodedWords(field: string): string {
   const joined = field.slice(0, 4000).replace(/\?=\s+=\?/g, '?==?');
   const words = joined.replace(
     /=\?([\w-]{1,40})(?:\*\w*)?\?([BQ])\?([^?]*)\?=/gi,

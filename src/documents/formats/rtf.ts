@@ -37,7 +37,7 @@ export function* rtfText(rtf: string): Generator<void, string> {
   const page = codePage(rtf);
   let toSkip = 0;
   let count = 0;
-  const say = (text: string): void => {
+  const emit = (text: string): void => {
     if (toSkip > 0) toSkip -= 1;
     else if (!group.isSilent) parts.push(text);
   };
@@ -51,16 +51,16 @@ export function* rtfText(rtf: string): Generator<void, string> {
     } else if (whole === '}') {
       group = groups.pop() ?? group;
       toSkip = 0;
-    } else if (hex !== undefined) say(page[Number.parseInt(hex, 16)] ?? '');
-    else if (plain !== undefined) say(plain);
+    } else if (hex !== undefined) emit(page[Number.parseInt(hex, 16)] ?? '');
+    else if (plain !== undefined) emit(plain);
     else if (symbol === '*') group = { ...group, isSilent: true };
-    else if (symbol !== undefined) say(symbol === '~' ? ' ' : /[\\{}]/.test(symbol) ? symbol : '');
+    else if (symbol !== undefined) emit(symbol === '~' ? ' ' : /[\\{}]/.test(symbol) ? symbol : '');
     else if (word === 'u') {
-      say(String.fromCharCode(Number(number) & 0xffff));
+      emit(String.fromCharCode(Number(number) & 0xffff));
       toSkip = group.skip;
     } else if (word === 'uc') group = { ...group, skip: Number(number) };
     else if (word !== undefined && silent.has(word)) group = { ...group, isSilent: true };
-    else if (word !== undefined && characters[word] !== undefined) say(characters[word] ?? '');
+    else if (word !== undefined && characters[word] !== undefined) emit(characters[word] ?? '');
   }
   return parts
     .join('')

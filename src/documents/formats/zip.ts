@@ -125,7 +125,7 @@ async function inflated(packed: Uint8Array, name: string, method: number, limit:
     return packed.slice();
   }
   if (method !== 8) throw new ZipError('unknown-method', name);
-  const parts: Uint8Array[] = [];
+  const parts: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   const reader = new Blob([packed.slice()]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader();
   for (;;) {
@@ -140,13 +140,7 @@ async function inflated(packed: Uint8Array, name: string, method: number, limit:
     }
     parts.push(value);
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 let table: Uint32Array | undefined;

@@ -41,17 +41,21 @@ export function fused(
   const sum = vector + keywords;
   const candidates = new Map<
     number,
-    { similarity: number; words: number; found: { vector?: number; keywords?: number } }
+    { similarity: number; keywordScore: number; found: { vector?: number; keywords?: number } }
   >();
   for (const [index, { id, similarity }] of vectors.near.entries())
-    candidates.set(id, { similarity, words: 0, found: { vector: index + 1 } });
+    candidates.set(id, { similarity, keywordScore: 0, found: { vector: index + 1 } });
   for (const [index, { id, score }] of matching.entries()) {
     const similarity = candidates.get(id)?.similarity ?? vectors.similarities.get(id) ?? 0;
-    candidates.set(id, { similarity, words: score, found: { ...candidates.get(id)?.found, keywords: index + 1 } });
+    candidates.set(id, {
+      similarity,
+      keywordScore: score,
+      found: { ...candidates.get(id)?.found, keywords: index + 1 },
+    });
   }
-  return [...candidates].map(([id, { similarity, words, found }]) => ({
+  return [...candidates].map(([id, { similarity, keywordScore, found }]) => ({
     id,
-    score: (vector * nearness(similarity) + keywords * words) / sum,
+    score: (vector * nearness(similarity) + keywords * keywordScore) / sum,
     found,
   }));
 }

@@ -21,7 +21,7 @@ export interface SearchRules {
   readonly limit: number;
 }
 
-export interface FoundPassage extends Candidate {
+export interface PassageCandidate extends Candidate {
   readonly passage: Passage;
   /** Its text with its headings, for a reranker. */
   readonly rankText: string;
@@ -71,7 +71,7 @@ export class OpenCollection {
   }
 
   /** The best passages of all questions, the best first. */
-  search(questions: readonly Question[], { filter, weights, limit }: SearchRules): readonly FoundPassage[] {
+  search(questions: readonly Question[], { filter, weights, limit }: SearchRules): readonly PassageCandidate[] {
     const accepts = filter && this.#accepted(filter);
     const candidates = new Map<number, Candidate>();
     for (const question of questions) {
@@ -104,16 +104,16 @@ export class OpenCollection {
     const passages = this.#passageCount;
     const maxCount = Math.ceil(commonFrom(passages)) + 1;
     const counted = termsOf(query).map((term) => ({ term, count: this.#countWord(term, maxCount) }));
-    const words = searchedTerms(counted, passages);
+    const terms = searchedTerms(counted, passages);
     const highest = highestScore(
-      counted.filter((term) => words.includes(term) || term.count === 0),
+      counted.filter((term) => terms.includes(term) || term.count === 0),
       passages,
     );
     const matching =
-      words.length === 0 || weights.keywords === 0
+      terms.length === 0 || weights.keywords === 0
         ? []
         : this.database
-            .matching(words.map(({ term }) => quoted(term)).join(' OR '), accepts ? filteredDepth : depth)
+            .matching(terms.map(({ term }) => quoted(term)).join(' OR '), accepts ? filteredDepth : depth)
             .filter(({ file }) => accepts?.(file) ?? true)
             .slice(0, depth)
             .map(({ id, score }) => ({ id, score: Math.min(1, score / highest) }));
@@ -280,14 +280,14 @@ export class OpenCollection {
     return this.database.text(file, start, end);
   }
 
-  #passage({ id, file: _, header, ...place }: StoredPassage, file: FileRow, own: string): Passage {
+  #passage({ id, file: _, header, ...location }: StoredPassage, file: FileRow, own: string): Passage {
     return {
       id: `${this.id}.${id}`,
       collection: this.id,
       file: file.id,
       name: file.path ?? file.name,
       attributes: file.attributes,
-      ...place,
+      ...location,
       text: header === undefined ? own : `${header}\n${own}`,
     };
   }

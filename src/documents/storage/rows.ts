@@ -1,4 +1,4 @@
-import type { Attributes, Chunking, Collection, CollectionFile, PassagePlace } from '../../core/documents.ts';
+import type { Attributes, Chunking, Collection, CollectionFile, PassageLocation } from '../../core/documents.ts';
 import type { SqlRow } from './sqlite.ts';
 
 /** What a collection says about itself. */
@@ -34,7 +34,7 @@ export interface NewFileRow extends Pick<FileRow, 'id' | 'name' | 'source' | 'by
   readonly chunking?: Chunking;
 }
 
-export interface StoredPassage extends PassagePlace {
+export interface StoredPassage extends PassageLocation {
   readonly id: number;
   readonly file: number;
   readonly header?: string;

@@ -8,7 +8,6 @@ import type {
   DocumentHit,
   DocumentLibrary,
   ExtractedDocument,
-  Filter,
   IndexStatus,
   Passage,
   WatchedFolder,
@@ -17,6 +16,7 @@ import { AppError } from '../../core/errors.ts';
 import { Libraries, type LibrariesOf } from '../../core/owner.ts';
 import type { FileLibrary, NewStoredFile, StoredFile } from '../../core/stored-files.ts';
 import { fileContent } from '../open-file.ts';
+import { matches } from '../search/filter.ts';
 
 interface HeldFile {
   id: string;
@@ -199,9 +199,9 @@ function memoryDocuments(
       const hits = collections.flatMap((name) => {
         const collection = named(name) ?? missing('collection', name);
         return passagesOf(collection).flatMap((passage): DocumentHit[] => {
-          const matches = words.filter((word) => passage.text.toLowerCase().includes(word)).length;
-          const score = words.length === 0 ? 0 : matches / words.length;
-          const isHit = score > 0 && score >= threshold && (!filter || fits(filter, passage.attributes));
+          const count = words.filter((word) => passage.text.toLowerCase().includes(word)).length;
+          const score = words.length === 0 ? 0 : count / words.length;
+          const isHit = score > 0 && score >= threshold && (!filter || matches(filter, passage.attributes));
           return isHit ? [{ passage, score, found: { keywords: 1 } }] : [];
         });
       });
@@ -286,26 +286,6 @@ function collectionFacts(collection: HeldCollection): Collection {
     embedding: 'mini',
     isOutdated: false,
   };
-}
-
-function fits(filter: Filter, attributes: Attributes): boolean {
-  switch (filter.type) {
-    case 'and':
-      return filter.filters.every((each) => fits(each, attributes));
-    case 'or':
-      return filter.filters.some((each) => fits(each, attributes));
-    case 'in':
-    case 'nin':
-      return filter.value.includes(attributes[filter.key] ?? '') === (filter.type === 'in');
-    default: {
-      const own = attributes[filter.key];
-      const { type, value } = filter;
-      if (type === 'eq' || type === 'ne') return (own === value) === (type === 'eq');
-      if (own === undefined || typeof own !== typeof value) return false;
-      const order = own < value ? -1 : own > value ? 1 : 0;
-      return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[type];
-    }
-  }
 }
 
 function missing(what: string, id: string): never {

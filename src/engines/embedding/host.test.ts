@@ -90,7 +90,7 @@ describe('EmbeddingHost: results', () => {
   test('rejects with the error of the worker', async () => {
     const { fakes, host, id } = world();
     const work = host.embed({ inputs: ['a'], truncate: false }, never);
-    const error = plainError(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
+    const error = plainError(new AppError('input-too-long', { field: 'input[0]', tokens: 9, maxTokens: 8 }));
     fakes.worker().say({ type: 'failed', id: id(), error });
     await expect(work).rejects.toThrow('input[0] is too large: it has 9 tokens');
   });

@@ -1,4 +1,4 @@
-import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
+import { mediumPlaceholder, plainText } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
 import { type ChatRequest, refuseUnknownTool } from '../../chat/request.ts';
 import { withServerTools } from '../../chat/server-tools/offer.ts';
@@ -62,7 +62,7 @@ const asChat =
 function shownRequest({ controls, conversation, memory }: ChatRequest): GenerationRequest {
   const { messages, media } = conversation;
   const last = messages.at(-1);
-  const words = last ? wordsOf(last.content) : '';
+  const words = last ? plainText(last.content) : '';
   const shown = last?.content.flatMap((part) => (part.type === 'medium' ? mediumPlaceholder(media, part.index) : []));
   return { ...controls, media, prompt: words + (shown ?? []).join(''), memory };
 }

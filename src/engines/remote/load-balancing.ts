@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Conversation, wordsOf } from '../../chat/messages.ts';
+import { type Conversation, plainText } from '../../chat/messages.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 
 /** A backend that can take the request, as far as load balancing is concerned. */
@@ -55,7 +55,7 @@ export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
   const names = tools.map(({ name }) => name).join();
-  const texts = beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, maxPrefixLength)}`);
+  const texts = beginning.map(({ role, content }) => `${role}\n${plainText(content).slice(0, maxPrefixLength)}`);
   return digest([names, ...texts]);
 }
 

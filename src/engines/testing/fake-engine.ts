@@ -144,7 +144,7 @@ const fakeEmbedding: EmbeddingEngine = {
     const [first] = truncated;
     if (first !== undefined && !truncate) {
       const tokens = inputs[first]?.length ?? 0;
-      throw new AppError('input-too-long', { field: `input[${first}]`, tokens, mostTokens: maxTokens });
+      throw new AppError('input-too-long', { field: `input[${first}]`, tokens, maxTokens: maxTokens });
     }
     const tokens = inputs.map(({ length }) => Math.min(length, maxTokens));
     const vectors = tokens.map((count) =>

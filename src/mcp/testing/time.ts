@@ -1,10 +1,10 @@
-import type { StartTimer } from '../connection.ts';
+import type { StartTimeout } from '../../core/timers.ts';
 
 /** A manual clock: runs due timers in order, and lets promises settle between them. */
 export function handTime() {
   let now = 0;
   const timers = new Set<{ at: number; passed: () => void }>();
-  const startTimer: StartTimer = (milliseconds, passed) => {
+  const startTimer: StartTimeout = (milliseconds, passed) => {
     const timer = { at: now + milliseconds, passed };
     timers.add(timer);
     return { cancel: () => void timers.delete(timer) };

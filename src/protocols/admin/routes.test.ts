@@ -14,7 +14,7 @@ function memory(): SavedStates {
   const figures = (count: number) => ({ tokens: count, bytes: count * 10 });
   return {
     count: places.length,
-    check: async () => ({ places: places.map(figures), current: figures(tokens) }),
+    check: async () => ({ slots: places.map(figures), current: figures(tokens) }),
     save: async (place: number) => {
       places[place] = tokens;
       tokens += 1;

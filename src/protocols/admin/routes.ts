@@ -91,8 +91,8 @@ export function adminEndpoints({ access, swap, keys, usage }: AdminServices): Mo
       noStates,
       false,
       async (states) => {
-        const { places, current } = await states.check();
-        return { old_states: places.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
+        const { slots, current } = await states.check();
+        return { old_states: slots.map(({ tokens, bytes }) => ({ tokens, size: bytes })), ...sizes(current) };
       },
     ),
     state('save_state', 'Save the state of the model.', 'saveState', noSizes, true, async (states, slot) => {

@@ -38,7 +38,7 @@ test('documentSources: characters of a text, pages of a PDF', () => {
     { ...section, start: 2, end: 4, page: 2 },
   ];
   const pdf = documentSources({ title: '', text: 'a\nb\n', sections, pages: 2 }, of);
-  expect(pdf.map(({ text, place }) => [text, place?.type === 'document' && place.range])).toEqual([
+  expect(pdf.map(({ text, location: place }) => [text, place?.type === 'document' && place.range])).toEqual([
     ['a', { type: 'page', page: 1 }],
     ['b', { type: 'page', page: 2 }],
   ]);

@@ -43,7 +43,12 @@ export function documentSources(
   return parts.flatMap(({ page, ...part }) =>
     citableSpans(text, part).map(({ start, end }): Source => {
       const range = page === undefined ? { type: 'characters', start, end } : { type: 'page', page };
-      return { url: '', title, text: text.slice(start, end), place: { ...of, range } as Source['place'] & object };
+      return {
+        url: '',
+        title,
+        text: text.slice(start, end),
+        location: { ...of, range } as Source['location'] & object,
+      };
     }),
   );
 }

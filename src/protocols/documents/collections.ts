@@ -1,4 +1,4 @@
-import { type Message, text, wordsOf } from '../../chat/messages.ts';
+import { type Message, plainText, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { fittingSources } from '../../chat/server-tools/document-tools.ts';
 import { outcomeText } from '../../chat/server-tools/web-tools.ts';
@@ -48,10 +48,10 @@ export async function withCollections(
   const { messages } = request.conversation;
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const message = messages[last];
-  const query = message ? wordsOf(message.content).trim().slice(-maxQuery) : '';
+  const query = message ? plainText(message.content).trim().slice(-maxQuery) : '';
   if (!message || query === '') return request;
   const spoken = messages.slice(0, last).filter(({ role }) => role === 'user' || role === 'assistant');
-  const conversation = spoken.slice(-earlierMessages).map(({ content }) => wordsOf(content).slice(-maxQuery));
+  const conversation = spoken.slice(-earlierMessages).map(({ content }) => plainText(content).slice(-maxQuery));
   const ids = [...new Set(collections.map(({ id }) => id))];
   const { hits } = await library.search({ queries: [query], collections: ids, limit: passages, conversation }, signal);
   const earlier = request.hosted?.sources ?? [];

@@ -72,7 +72,7 @@ function enabled<Value>(value: Value | undefined, feature: string): Value {
 function sourceOf({ passage, score }: DocumentHit, address: string): Source {
   const { id, text, file, name } = passage;
   const place = { type: 'passage', file, name, score, attributes: passageAttributes(passage) } as const;
-  return { url: `${address}${passageUrl(id)}`, title: passageTitle(passage), text, place };
+  return { url: `${address}${passageUrl(id)}`, title: passageTitle(passage), text, location: place };
 }
 
 /** By id or name. */

@@ -49,7 +49,7 @@ test.each([{}, { content: null }, { content: '' }, { content: [] }, { content: 5
 
 test('embedding: an input that is too long has its two numbers in the error', async () => {
   const embed = () =>
-    Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 600, mostTokens: 512 }));
+    Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 600, maxTokens: 512 }));
   const { service } = scriptedEmbedding('e', { embed });
   expect((await answer({ content: 'a' }, { taskServices: { embedding: service } })).body).toEqual({
     error: {

@@ -32,8 +32,8 @@ export function failureBody(error: AppError): { readonly error: object } {
     error: { code, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: max },
   });
   if (error.code === 'input-too-long') {
-    const { tokens, mostTokens } = (error as AppError<'input-too-long'>).details;
-    return tooLong(tokens, mostTokens);
+    const { tokens, maxTokens } = (error as AppError<'input-too-long'>).details;
+    return tooLong(tokens, maxTokens);
   }
   if (error.code !== 'context-overflow') return errorBody(code, message);
   const { promptTokens, contextSize } = (error as AppError<'context-overflow'>).details;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clearedResult } from '../../chat/compaction-plan.ts';
-import { type Message, text, wordsOf } from '../../chat/messages.ts';
+import { type Message, plainText, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { chatRequest } from '../../chat/testing/scripted-text.ts';
 import { applyEdits, readContextManagement } from './context-management.ts';
@@ -22,7 +22,8 @@ const messages: readonly Message[] = [
 /** Each character of a message is a token. */
 const count = async ({ conversation }: ChatRequest): Promise<number> =>
   conversation.messages.reduce(
-    (sum, each) => sum + wordsOf(each.content).length + (each.role === 'assistant' ? (each.reasoning ?? '').length : 0),
+    (sum, each) =>
+      sum + plainText(each.content).length + (each.role === 'assistant' ? (each.reasoning ?? '').length : 0),
     0,
   );
 
@@ -34,7 +35,7 @@ async function edit(...edits: readonly object[]) {
   return {
     applied,
     untouched: after === request,
-    results: shown.flatMap((each) => (each.role === 'tool' ? [wordsOf(each.content)] : [])),
+    results: shown.flatMap((each) => (each.role === 'tool' ? [plainText(each.content)] : [])),
     inputs: shown.flatMap((each) => (each.role === 'assistant' ? (each.toolCalls ?? []).map(({ json }) => json) : [])),
     thoughts: shown.flatMap((each) => (each.role === 'assistant' ? [each.reasoning] : [])),
   };

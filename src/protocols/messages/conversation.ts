@@ -1,5 +1,5 @@
 import { summaryText } from '../../chat/compaction-plan.ts';
-import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, plainText, type ToolCallRecord, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
@@ -282,7 +282,7 @@ function blockContent(block: Block, reading: Reading): Content {
 /** A block in a system prompt, which can only be text. */
 function blockText(block: Block, reading: Reading): string {
   if (block.type === 'image') throw f.wrong(`${block.field}.type`, 'another one: a system prompt is only text');
-  return wordsOf(blockContent(block, reading));
+  return plainText(blockContent(block, reading));
 }
 
 function joinTexts(parts: readonly string[]): string {
@@ -329,7 +329,7 @@ function document({ fields, field }: Block, reading: Reading): Content {
     if (!isCited) return tagged('document', header, joinContent(blocks, '\n'));
     const cited = numbered(blocks, reading, (passage, block) => {
       const place = { type: 'document', index, range: { type: 'block', block } } as const;
-      return { url: '', title: title ?? '', text: passage, place };
+      return { url: '', title: title ?? '', text: passage, location: place };
     });
     return tagged('document', [...header, citingNote], joinContent(cited, '\n'));
   }
@@ -390,7 +390,7 @@ function searchResult({ fields, field }: Block, reading: Reading): Content {
   const index = reading.counts.results++;
   if (!wantsCitations(fields, field)) return tagged('search_result', header, joinContent(blocks, '\n'));
   const cited = numbered(blocks, reading, (passage, block) => {
-    return { url: '', title, text: passage, place: { type: 'search-result', index, source, block } };
+    return { url: '', title, text: passage, location: { type: 'search-result', index, source, block } };
   });
   return tagged('search_result', [...header, citingNote], joinContent(cited, '\n'));
 }
@@ -410,7 +410,7 @@ function numbered(
   sourceOf: (content: string, block: number) => Source,
 ): readonly Content[] {
   return blocks.map((block, index) => {
-    const content = wordsOf(block);
+    const content = plainText(block);
     return content.trim() === '' ? block : [...text(`[${reading.sources.push(sourceOf(content, index))}] `), ...block];
   });
 }

@@ -38,7 +38,7 @@ export function* decode(
   const { tools, own } = decodeTools(fields, limits, ignore);
   const mcp = readMcpServers(fields, limits, ignore);
   // Passages of documents and search results that may be cited.
-  const isCited = sources.some(({ place }) => place !== undefined);
+  const isCited = sources.some(({ location: place }) => place !== undefined);
   const runsTools = own !== undefined || mcp.length > 0;
   const hosted =
     runsTools || isCited

@@ -1,4 +1,4 @@
-import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import { type Content, type Message, plainText } from '../../chat/messages.ts';
 import { mediaType, type WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, ToolChoice } from '../../chat/request.ts';
 import { tryParseJson } from '../../core/json.ts';
@@ -17,7 +17,7 @@ export function encodeRequest(request: ChatRequest, { model, stream, defaults }:
   const { tools } = conversation;
   const first = conversation.messages.findIndex(({ role }) => role !== 'system');
   const spoken = first < 0 ? [] : conversation.messages.slice(first);
-  const system = conversation.messages.slice(0, first < 0 ? undefined : first).map(({ content }) => wordsOf(content));
+  const system = conversation.messages.slice(0, first < 0 ? undefined : first).map(({ content }) => plainText(content));
   const format =
     request.output.type === 'text'
       ? undefined
@@ -98,7 +98,7 @@ function encodeTurns(messages: readonly Message[], media: readonly Medium[]): re
 function encodeMessage(message: Message, media: readonly Medium[]): readonly WireBody[] {
   const content = encodeContent(message.content, media);
   if (message.role === 'tool') {
-    const result = message.content.every(({ type }) => type === 'text') ? wordsOf(message.content) : content;
+    const result = message.content.every(({ type }) => type === 'text') ? plainText(message.content) : content;
     return [{ type: 'tool_result', tool_use_id: message.callId ?? '', content: result }];
   }
   if (message.role !== 'assistant') return content;

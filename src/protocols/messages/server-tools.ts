@@ -6,7 +6,7 @@ import type {
   ServerToolErrorCode,
   ServerToolStep,
   Source,
-  SourcePlace,
+  SourceLocation,
 } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ControlLimits } from '../controls/decode.ts';
@@ -202,7 +202,7 @@ export interface HostedFacts {
   readonly results?: number;
 }
 
-function passageCitation(place: Exclude<SourcePlace, { type: 'passage' }>, title: string, text: string): object {
+function passageCitation(place: Exclude<SourceLocation, { type: 'passage' }>, title: string, text: string): object {
   if (place.type === 'search-result') {
     const { index, source, block } = place;
     const of = { cited_text: text, search_result_index: index, source, title: title || null };
@@ -250,7 +250,7 @@ export class ServerToolBlocks {
 
   /** Undefined where the dialect has no form for it: a fetched page that is only named. */
   citation({ source, quote, fetched }: ServerToolStep & { type: 'citation' }): object | undefined {
-    const { url, title, text, place } = source;
+    const { url, title, text, location: place } = source;
     if (place) return passageCitation(this.#placed(source, place), title, text);
     if (!fetched) {
       const cited = { cited_text: quote?.text ?? text.slice(0, maxCited), encrypted_index: sealText(url) };
@@ -271,7 +271,7 @@ export class ServerToolBlocks {
   }
 
   /** Passages of collections count as further search results, in the order in which they are cited. */
-  #placed({ url }: Source, place: SourcePlace): Exclude<SourcePlace, { type: 'passage' }> {
+  #placed({ url }: Source, place: SourceLocation): Exclude<SourceLocation, { type: 'passage' }> {
     if (place.type !== 'passage') return place;
     if (!this.#passages.includes(url)) this.#passages.push(url);
     const index = (this.facts.results ?? 0) + this.#passages.indexOf(url);

@@ -35,7 +35,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   kcpp_extra_args: {
     beside: { genkey: 'K1' },
     send: { kcpp_extra_args: { keep_text_gen_on_disconnect: true } },
-    asks: { requestContext: { kept: true } },
+    asks: { requestContext: { survivesDisconnect: true } },
     refuses: [{ kcpp_extra_args: 'all' }],
   },
   stop_sequence: { send: { stop_sequence: ['x'] }, asks: request({ stop: ['x'] }) },

@@ -154,7 +154,7 @@ async function setStory(call: Call, { text }: TextContext, story: SharedStory | 
 
 /** Idle only while nothing is generated, and no other sender writes. */
 function turnBody(turn: StoryTurn, sender: string, story: SharedStory, text: DialectContext['text']): object {
-  const idle = text.performance().idle && !story.isBusyBeside(sender);
+  const idle = text.performance().idle && !story.isOtherBusy(sender);
   return { turn_major: turn.major, turn_minor: turn.minor, idle, data_format: turn.format };
 }
 

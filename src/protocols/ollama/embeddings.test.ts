@@ -72,7 +72,7 @@ describe('POST /api/embed', () => {
   });
 
   test('an error has the words that apps look for', async () => {
-    const embed = () => Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
+    const embed = () => Promise.reject(new AppError('input-too-long', { field: 'input[0]', tokens: 9, maxTokens: 8 }));
     const { ask } = world({ taskServices: { embedding: scriptedEmbedding('e', { embed }).service } });
     const { status, body } = await ask('/api/embed', { model: 'any', input: 'a', truncate: false });
     expect([status, body]).toEqual([

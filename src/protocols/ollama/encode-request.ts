@@ -1,4 +1,4 @@
-import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import { type Content, type Message, plainText } from '../../chat/messages.ts';
 import type { WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { isObject, tryParseJson } from '../../core/json.ts';
@@ -98,7 +98,7 @@ function encodeFormat(output: OutputFormat): WireBody {
 
 function encodeMessage(message: Message, media: readonly Medium[]): WireBody {
   const images = imagesOf(message.content, media);
-  const said = { content: wordsOf(message.content), ...(images.length > 0 && { images }) };
+  const said = { content: plainText(message.content), ...(images.length > 0 && { images }) };
   switch (message.role) {
     case 'system':
     case 'user':

@@ -135,7 +135,7 @@ async function reply(
     const lines = encodeStream(begun.events, shape, facts);
     const started = withStartNotices({ ...ndjsonHeaders, ...headers }, begun);
     // A space before the next line: clients of this dialect parse every line as JSON, also an empty one.
-    const keepAlive = { milliseconds: keepAliveMs, filler: ' ', atOnce: begun.first === undefined };
+    const keepAlive = { milliseconds: keepAliveMs, filler: ' ', immediately: begun.first === undefined };
     return { status: 200, headers: started, stream: atEnd(lines, over), keepAlive };
   }
   try {

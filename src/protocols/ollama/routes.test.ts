@@ -70,7 +70,7 @@ test('/api/generate: streams by default, with context', async () => {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'x-parley-ignored': 'shift, options.num_gpu' },
   });
-  expect(reply).toMatchObject({ keepAlive: { milliseconds: 5_000, filler: ' ', atOnce: false } });
+  expect(reply).toMatchObject({ keepAlive: { milliseconds: 5_000, filler: ' ', immediately: false } });
   const context = JSON.stringify([...'B <p>Hello'].map((character) => character.charCodeAt(0)));
   expect(await textOf(reply)).toBe(
     `{"model":"m","created_at":"${stamp}","response":"Hello","done":false}\n` +

@@ -68,7 +68,7 @@ describe('embeddings: errors', () => {
 
   test('context_length_exceeded for an input that is too long', async () => {
     const embed = () =>
-      Promise.reject(new AppError('input-too-long', { field: 'input[2]', tokens: 600, mostTokens: 512 }));
+      Promise.reject(new AppError('input-too-long', { field: 'input[2]', tokens: 600, maxTokens: 512 }));
     const { status, body } = await world({ embedding: scriptedEmbedding('e', { embed }).service })({ input: 'a' });
     expect([status, body.error]).toEqual([
       400,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { wordsOf } from '../../chat/messages.ts';
+import { plainText } from '../../chat/messages.ts';
 import { Conversation, type Item, type MessageItem, messagesOf, truncate, withoutOldest } from './conversation.ts';
 
 const said = (id: string, text: string, role: MessageItem['role'] = 'user'): MessageItem => ({
@@ -85,7 +85,7 @@ describe('messagesOf', () => {
       { type: 'call-output', id: '5', status: 'completed', callId: 'c1', output: 'sunny' },
     ];
     const messages = messagesOf('Be brief.', items);
-    expect(messages.map(({ role, content }) => [role, wordsOf(content)])).toEqual([
+    expect(messages.map(({ role, content }) => [role, plainText(content)])).toEqual([
       ['system', 'Be brief.'],
       ['user', 'What is the weather?'],
       ['assistant', 'One moment.'],
@@ -98,7 +98,7 @@ describe('messagesOf', () => {
   test('withoutOldest: keeps the instructions and begins with a turn of the user', () => {
     const items = ['1', '2', '3', '4', '5'].map((id, index) => said(id, id, index % 2 === 0 ? 'user' : 'assistant'));
     const shorter = withoutOldest(messagesOf('Be brief.', items)) ?? [];
-    expect(shorter.map(({ content }) => wordsOf(content))).toEqual(['Be brief.', '3', '4', '5']);
+    expect(shorter.map(({ content }) => plainText(content))).toEqual(['Be brief.', '3', '4', '5']);
     const last = withoutOldest(withoutOldest(shorter) ?? []);
     expect(last).toBe(undefined);
   });

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
-import { type Content, joinContent, type Message, type ToolCallRecord, text, wordsOf } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, plainText, type ToolCallRecord, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -158,7 +158,7 @@ function outputContent(output: unknown, at: string, attachments: Attachments): C
 function reasoningText(item: StoredItem, at: string, attachments: Attachments): string {
   const parts = (field: string): string =>
     readContent(item[field], `${at}.${field}`, attachments)
-      .map((part) => wordsOf([part]))
+      .map((part) => plainText([part]))
       .join('\n\n');
   return parts('content') || parts('summary') || unsealText(readAt(item, 'encrypted_content', at, optionalText) ?? '');
 }

@@ -155,7 +155,7 @@ export function* decode(body: JsonObject, deps: DecodeDeps) {
 
 /** Of earlier searches, which can be cited again. */
 function hasPassages(sources: readonly Source[]): boolean {
-  return sources.some(({ place }) => place !== undefined);
+  return sources.some(({ location: place }) => place !== undefined);
 }
 
 function decodeCompaction({ context_management: threshold }: CreateFields, now = false): CompactionRequest | undefined {

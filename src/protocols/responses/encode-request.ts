@@ -1,4 +1,4 @@
-import { type Content, type Message, wordsOf } from '../../chat/messages.ts';
+import { type Content, type Message, plainText } from '../../chat/messages.ts';
 import { audioFormat, dataUrl, type WireBody } from '../../chat/openai-request.ts';
 import type { ChatRequest, OutputFormat, ToolChoice } from '../../chat/request.ts';
 import type { Medium } from '../../core/request.ts';
@@ -20,7 +20,7 @@ export function encodeRequest(request: ChatRequest, { model, stream, defaults }:
   const { reasoning_effort: effort, ...budget } = encodeReasoning(controls.reasoning, request.reasoning.effort);
   return {
     model,
-    ...(instructed && { instructions: wordsOf(first.content) }),
+    ...(instructed && { instructions: plainText(first.content) }),
     input: messages.flatMap((message) => encodeItems(message, conversation.media)),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
@@ -98,7 +98,7 @@ function encodeContent(
   media: readonly Medium[],
   type: 'input_text' | 'output_text',
 ): string | readonly WireBody[] {
-  if (content.length < 2 && content.every((part) => part.type === 'text')) return wordsOf(content);
+  if (content.length < 2 && content.every((part) => part.type === 'text')) return plainText(content);
   return content.map((part) => {
     if (part.type === 'text') return { type, text: part.text };
     const medium = media[part.index];

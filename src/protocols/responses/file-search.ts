@@ -86,14 +86,14 @@ export function finishedFileSearch(
   return { ...item, status, queries: [String(call?.input.query ?? '')], results };
 }
 
-function resultOf({ text, place }: Source): readonly object[] {
+function resultOf({ text, location: place }: Source): readonly object[] {
   if (place?.type !== 'passage') return [];
   const { file, name, score, attributes } = place;
   return [{ file_id: file, filename: name, score, text, attributes }];
 }
 
 /** `index` is where the mark ends, in UTF-16 units. */
-export function fileCitation({ place }: Source, index: number): object | undefined {
+export function fileCitation({ location: place }: Source, index: number): object | undefined {
   if (place?.type !== 'passage') return undefined;
   return { type: 'file_citation', index, file_id: place.file, filename: place.name };
 }
@@ -113,7 +113,7 @@ export function readFileSearchCall({ queries, results, status }: StoredItem, at:
       score: f.readAt(result, 'score', path, f.optionalNumber) ?? 0,
       attributes: f.readAt(result, 'attributes', path, f.optional(readAttributes)) ?? {},
     } as const;
-    return { url: '', title: name, text: f.readAt(result, 'text', path, f.optionalText) ?? '', place };
+    return { url: '', title: name, text: f.readAt(result, 'text', path, f.optionalText) ?? '', location: place };
   });
   return pastSearch({ name: 'file_search', query, status }, passages, sources);
 }

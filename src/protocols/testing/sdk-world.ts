@@ -64,7 +64,7 @@ export async function sdkWorld(
     tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => (template === undefined ? undefined : untimedTemplate(template)),
-    templateUse: { chats: true, tools: template !== undefined, shownTools: false },
+    templateUse: { chats: true, tools: template !== undefined, listedTools: false },
     serverVariables: {},
     now: () => new Date(0),
     newCallId: () => {

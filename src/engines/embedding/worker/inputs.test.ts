@@ -27,7 +27,7 @@ describe('pairReader', () => {
 
   test('rejects a long document without truncate', async () => {
     await expect(pair('who', 'abcdefghijkl', false)).rejects.toMatchObject({
-      details: { field: 'documents[2]', tokens: 18, mostTokens: 12 },
+      details: { field: 'documents[2]', tokens: 18, maxTokens: 12 },
     });
   });
 
@@ -134,7 +134,7 @@ describe('readInput: text', () => {
   test('rejects a longer one with field name and length', async () => {
     await expect(read('abcdefg', false)).rejects.toMatchObject({
       code: 'input-too-long',
-      details: { field: 'input[3]', tokens: 9, mostTokens: 8 },
+      details: { field: 'input[3]', tokens: 9, maxTokens: 8 },
     });
   });
 

@@ -102,8 +102,8 @@ export async function readInput(
   };
 }
 
-function tooLong(field: string, tokens: number, mostTokens: number): AppError {
-  return new AppError('input-too-long', { field, tokens, mostTokens });
+function tooLong(field: string, tokens: number, maxTokens: number): AppError {
+  return new AppError('input-too-long', { field, tokens, maxTokens });
 }
 
 /** Truncates before the end tokens, which the model needs. */

@@ -383,7 +383,7 @@ export class SavedStateSlots {
     switch (action.type) {
       case 'check':
         return {
-          places: this.#states.map((state) => stateFigures(state?.snapshot)),
+          slots: this.#states.map((state) => stateFigures(state?.snapshot)),
           current: this.#lastUsed()?.snapshotFigures ?? empty,
         };
       case 'save':

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { KeptSummaries, maxSummaryDays } from './kept-summaries.ts';
 import { SavedSummaries } from './state-files.ts';
+import { maxSummaryDays, SummaryStore } from './summary-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-summaries-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -18,7 +18,7 @@ function world() {
   const time = { now: 0 };
   const open = (limits?: { readonly entries: number; readonly bytes: number; readonly fileBytes: number }) => {
     const file = new SavedSummaries({ path, warn: (line) => void warnings.push(line), now: () => new Date(0) });
-    return new KeptSummaries({ file, now: () => time.now, ...(limits && { limits }) });
+    return new SummaryStore({ file, now: () => time.now, ...(limits && { limits }) });
   };
   return { folder, path, warnings, time, open };
 }
@@ -67,7 +67,7 @@ test('summaries: those of an owner are forgotten, also in the file of an earlier
 });
 
 test('summaries: without a file they are in memory', async () => {
-  const summaries = new KeptSummaries({ now: () => 0 });
+  const summaries = new SummaryStore({ now: () => 0 });
   summaries.of('m').set('o', 'k', said('A.'));
   await summaries.saved();
   expect(await summaries.of('m').get('o', 'k')).toEqual(said('A.'));

@@ -4,7 +4,7 @@ import type { Clock } from '../core/timers.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { SavedSummaries, SavedSummary } from './state-files.ts';
 
-interface KeptSummariesOptions extends Pick<Clock, 'now'> {
+interface SummaryStoreOptions extends Pick<Clock, 'now'> {
   /** Missing keeps them in memory only. */
   readonly file?: Pick<SavedSummaries, 'read' | 'write'> | undefined;
   readonly limits?: { readonly entries: number; readonly bytes: number; readonly fileBytes: number };
@@ -18,14 +18,14 @@ const maxAgeMs = maxSummaryDays * 24 * 60 * 60 * 1000;
  * Compacted beginnings of conversations, by owner and key; the oldest of the owner who has the most are dropped first. The newest
  * of them are in a file, too, for the next start.
  */
-export class KeptSummaries<Message extends object> {
+export class SummaryStore<Message extends object> {
   readonly #entries: BoundedMap<SavedSummary & { readonly bytes: number }>;
-  readonly #options: KeptSummariesOptions;
+  readonly #options: SummaryStoreOptions;
   readonly #fileBytes: number;
   #opened: Promise<void> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(options: KeptSummariesOptions) {
+  constructor(options: SummaryStoreOptions) {
     const { limits = { entries: 200, bytes: heapShare(16 * 2 ** 20), fileBytes: 4 * 2 ** 20 } } = options;
     this.#options = options;
     this.#fileBytes = limits.fileBytes;
@@ -94,14 +94,14 @@ export class KeptSummaries<Message extends object> {
 
   /** As many as the file may have, the least recently used first. */
   #newest(): readonly SavedSummary[] {
-    const kept: SavedSummary[] = [];
+    const newest: SavedSummary[] = [];
     let left = this.#fileBytes;
     for (const [, { bytes, ...entry }] of this.#entries.entries().reverse()) {
       left -= bytes;
       if (left < 0) break;
-      if (this.#isFresh(entry)) kept.unshift(entry);
+      if (this.#isFresh(entry)) newest.unshift(entry);
     }
-    return kept;
+    return newest;
   }
 
   #isFresh({ usedAt }: SavedSummary): boolean {
