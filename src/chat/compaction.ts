@@ -114,12 +114,8 @@ class CompactionRun {
     const before = await this.deps.count(request);
     if (before <= this.#limit) return reused;
     let last: AppError | undefined;
-    for (
-      let attempt = 1, budget = this.#limit * targetShare;
-      attempt <= maxAttempts;
-      attempt += 1, budget *= targetShare
-    ) {
-      const shorter = await this.#shortened(current, before, budget);
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const shorter = await this.#shortened(current, before, this.#limit * targetShare ** attempt);
       if (!shorter) break;
       const compacted = this.#with(shorter.messages);
       const tokens = await this.deps.count(compacted);
@@ -258,11 +254,7 @@ class CompactionRun {
   }
 
   async #generated(request: ChatRequest, writer: SummaryWriter = this.deps): Promise<string> {
-    const {
-      text: written,
-      usage,
-      reason,
-    } = await writer.generate(request).catch((error: unknown) => {
+    const { text, usage, reason } = await writer.generate(request).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'AbortError') throw error;
       throw failed(`the model could not write a summary (${asAppError(error).message.replace(/\.$/, '')})`);
     });
@@ -272,7 +264,7 @@ class CompactionRun {
       cachedTokens: this.#usage.cachedTokens + usage.cachedTokens,
       completionTokens: this.#usage.completionTokens + usage.completionTokens,
     };
-    const summary = written
+    const summary = text
       .replace(/^[\s\S]*<summary>/, '')
       .replace(/<\/summary>[\s\S]*$/, '')
       .trim();

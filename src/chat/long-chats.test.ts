@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../core/testing/at-once.ts';
+import { whole } from '../core/slices.ts';
 import { chatAdapter } from './adapters/adapter.ts';
 import { foldTurns, renderAll } from './lost-turns.ts';
 import { joinContent, type Message, text } from './messages.ts';
@@ -62,7 +62,7 @@ const losesSystem: ChatTemplate = ({ conversation }) => {
 
 describe('linear time in the number of messages', () => {
   const flat = (messages: readonly Message[]) =>
-    void atOnce(flatPrompt({ messages, media: [], tools: [] }, tags, { continueAssistantTurn: true, stop: [] }));
+    void whole(flatPrompt({ messages, media: [], tools: [] }, tags, { continueAssistantTurn: true, stop: [] }));
 
   test.each([
     ['alternating', alternating],
@@ -91,7 +91,7 @@ describe('a chat of very many messages', () => {
 
   test('flatPrompt: renders it', () => {
     const messages = Array.from({ length: many }, (_, index) => alternating(index));
-    const { prompt } = atOnce(
+    const { prompt } = whole(
       flatPrompt({ messages, media: [], tools: [] }, tags, { continueAssistantTurn: false, stop: [] }),
     );
     expect(prompt).toBe(`${'<U>a<A>a'.repeat(many / 2)}<A>`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { atOnce } from '../core/testing/at-once.ts';
+import { whole } from '../core/slices.ts';
 import { chatAdapter } from './adapters/adapter.ts';
 import { type Attempt, firstThatFits } from './generation-steps.ts';
 import { type Conversation, type Message, text } from './messages.ts';
@@ -26,7 +26,7 @@ const assistant: Message = { role: 'assistant', content: text('Hello') };
 
 function prompt(messages: readonly Message[], rest: Partial<Conversation> & Partial<FlatPromptOptions> = {}) {
   const conversation = { messages, media: rest.media ?? [], tools: rest.tools ?? [] };
-  return atOnce(
+  return whole(
     flatPrompt(conversation, tags, {
       continueAssistantTurn: rest.continueAssistantTurn ?? true,
       stop: rest.stop ?? [],

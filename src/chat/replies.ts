@@ -23,7 +23,7 @@ interface RepliesDeps {
     emit: Emit,
     room: () => Promise<void> | undefined,
   ) => Promise<void>;
-  readonly serverTools: ServerTools | undefined;
+  readonly serverTools?: ServerTools | undefined;
   readonly countTokens: (request: ChatRequest, signal?: AbortSignal) => Promise<number>;
   readonly compactions?: CompactionStore | undefined;
   readonly summaryModel?: SummaryModel | undefined;
@@ -119,21 +119,19 @@ export function repliesBy(
         if (event.type === 'error') channel.end();
       };
       const seeded = (shorter: ChatRequest) => ({ ...shorter, controls: withReplySeed(shorter.controls, index) });
+      const room = () => channel.room();
       const reply = async (): Promise<void> => {
         // All replies to one request have the same prompt.
         if (recall) recalled ??= recall(request, { ...context, signal }, 'reply');
         const withMemories = recalled ? await recalled : request;
-        if (!mayBeCompacted(request)) return answerOne(seeded(withMemories), emit, () => channel.room());
+        if (!mayBeCompacted(request)) return answerOne(seeded(withMemories), emit, room);
         shortened ??= compacted(withMemories, () => emit({ type: 'compacting' }));
         const { request: shorter, compaction } = await shortened;
         const one = seeded(shorter);
-        if (!compaction) return answerOne(one, emit, () => channel.room());
+        if (!compaction) return answerOne(one, emit, room);
         if (request.compaction?.pause) return onlySummary(one, compaction, emit);
-        await answerOne(
-          one,
-          withReport(compaction, emit, request.compaction === undefined || compaction.fallback !== undefined),
-          () => channel.room(),
-        );
+        const warns = request.compaction === undefined || compaction.fallback !== undefined;
+        await answerOne(one, withReport(compaction, emit, warns), room);
       };
       await reply().catch((error: unknown) => {
         const aborted = signal.aborted || (error instanceof Error && error.name === 'AbortError');

@@ -201,21 +201,10 @@ export function chatService(deps: ChatDeps): ChatService {
     }
   }
 
-  const replies: ChatService['replies'] = (request, context, count) =>
-    repliesBy(
-      {
-        answer,
-        text,
-        countTokens: (each, signal) => countPrompt(each, signal, context),
-        serverTools: deps.serverTools,
-        compactions: deps.compactions,
-        summaryModel: deps.summaryModel,
-        recall: deps.recall,
-      },
-      request,
-      context,
-      count,
-    );
+  const replies: ChatService['replies'] = (request, context, count) => {
+    const countTokens: ChatService['countTokens'] = (each, signal) => countPrompt(each, signal, context);
+    return repliesBy({ ...deps, answer, countTokens }, request, context, count);
+  };
 
   /** Of a request that has what is remembered. */
   const countPrompt: ChatService['countTokens'] = async (request, signal, context) => {

@@ -56,16 +56,7 @@ export async function withSummaryModel<Result>(
     ).finally(() => timer.cancel());
   };
   const { client, program, part, weight, requestId, watch } = context;
-  const own = {
-    genkey: '',
-    client,
-    program,
-    weight,
-    requestId,
-    admitted: true,
-    signal,
-    ...(part !== undefined && { part }),
-  };
+  const own = { genkey: '', client, program, part, weight, requestId, admitted: true, signal };
   const contextWith = (begun: () => void): RequestContext =>
     ({ ...own, watch: { used: (counts) => watch?.used?.(counts), generationBegun: begun } }) as RequestContext;
   try {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inSlices, type Sliced } from './slices.ts';
-import { atOnce } from './testing/at-once.ts';
+import { inSlices, type Sliced, whole } from './slices.ts';
 
 function* counting(steps: number, done: number[] = []): Sliced<number> {
   for (let step = 0; step < steps; step++) {
@@ -32,7 +31,7 @@ describe('inSlices', () => {
     fc.assert(
       fc.asyncProperty(fc.nat({ max: 200 }), async (steps) => {
         const { pause } = pauses();
-        expect(await inSlices(counting(steps), { clock: slowClock(), pause })).toBe(atOnce(counting(steps)));
+        expect(await inSlices(counting(steps), { clock: slowClock(), pause })).toBe(whole(counting(steps)));
       }),
     ));
 
@@ -77,6 +76,6 @@ describe('inSlices', () => {
       throw new Error('broken');
     }
     await expect(inSlices(failing())).rejects.toThrow('broken');
-    expect(() => atOnce(failing())).toThrow('broken');
+    expect(() => whole(failing())).toThrow('broken');
   });
 });

@@ -1,6 +1,5 @@
 import type { EmbeddingService } from '../core/embedding.ts';
 import { AppError, asAppError } from '../core/errors.ts';
-import type { RequestContext } from '../core/request-context.ts';
 import { Latch } from '../core/synchronization.ts';
 import { pauseUnlessAborted, type StartTimer } from '../core/timers.ts';
 import type { IndexStep } from './document-store.ts';
@@ -98,15 +97,13 @@ export class Indexer {
     if (!service) return;
     const yielded = new AbortController();
     const signal = AbortSignal.any([yielded.signal, this.#stop.signal]);
-    const context: RequestContext = {
-      genkey: '',
-      client: 'documents',
-      signal,
-      giveWay: () => yielded.abort(new AppError('stopped', {})),
-    };
+    const giveWay = () => yielded.abort(new AppError('stopped', {}));
     try {
       const inputs = passages.map(({ text }) => text);
-      const { vectors } = await service.embed({ inputs, truncate: true }, context);
+      const { vectors } = await service.embed(
+        { inputs, truncate: true },
+        { genkey: '', client: 'documents', signal, giveWay },
+      );
       this.#batch = Math.min(maxBatch, this.#batch * 2);
       const own = vectors.map(([vector]) => vector ?? new Float32Array());
       const ids = passages.map(({ id }) => id);

@@ -26,10 +26,10 @@ export interface GuardOptions {
   /** Requests from this machine itself need no key. */
   readonly ownerOnLoopback?: boolean;
   /** Who is signed in by the cookie of these headers. */
-  readonly sessionOf?:
-    | ((headers: IncomingHttpHeaders) => Session | undefined | Promise<Session | undefined>)
-    | undefined;
+  readonly sessionOf?: ((headers: IncomingHttpHeaders) => Eventual<Session | undefined>) | undefined;
 }
+
+type Eventual<Value> = Value | Promise<Value>;
 
 /** A person who is signed in: with a key, or with a password. */
 interface Session {
@@ -41,7 +41,7 @@ interface Session {
 
 interface Keys {
   /** Undefined for a wrong key. A promise only for a key that was not seen before. The address is that of the client. */
-  find(key: string, address: string): ClientKey | undefined | Promise<ClientKey | undefined>;
+  find(key: string, address: string): Eventual<ClientKey | undefined>;
   /** Counts a request. Returns the seconds to wait if the key is over its rate, else 0. */
   use(key: ClientKey, isWork: boolean): number;
 }
@@ -145,7 +145,7 @@ export function createGuard(options: GuardOptions) {
     headers: IncomingHttpHeaders,
     endpoint: AccessRule | undefined,
     { target, address }: { readonly target: string; readonly address: string },
-  ): Identity | Promise<Identity> => {
+  ): Eventual<Identity> => {
     const sent =
       (countsBasic(headers, endpoint) ? credentials(headers) : explicitCredentials(headers)) ??
       (endpoint?.keyInProtocol ? protocolKey(headers) : undefined) ??
@@ -164,14 +164,12 @@ export function createGuard(options: GuardOptions) {
     headers: IncomingHttpHeaders,
     endpoint?: AccessRule,
     { target = '', address = '' }: { readonly target?: string; readonly address?: string } = {},
-  ): Identity | Promise<Identity> => {
-    const identity = protectedByKey
-      ? senderOf(headers, endpoint, { target, address })
-      : (sessionOf(headers) ?? anybody);
-    if (keyGuards(endpoint)) return identity;
+  ): Eventual<Identity> => {
+    const sender = protectedByKey ? senderOf(headers, endpoint, { target, address }) : (sessionOf(headers) ?? anybody);
+    if (keyGuards(endpoint)) return sender;
     // A key that was sent although none is needed still identifies its owner.
-    const orAnybody = (sender: Identity): Identity => (sender.type === 'nobody' ? anybody : sender);
-    return identity instanceof Promise ? identity.then(orAnybody) : orAnybody(identity);
+    const orAnybody = (identity: Identity): Identity => (identity.type === 'nobody' ? anybody : identity);
+    return sender instanceof Promise ? sender.then(orAnybody) : orAnybody(sender);
   };
 
   return {

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { Aborted } from '../core/abort.ts';
 import { AppError, asAppError, type Refused } from '../core/errors.ts';
 import type { ObserveRequest, RequestObserver } from '../core/request-observer.ts';
+import { deferred } from '../core/synchronization.ts';
 import { plainAddress } from './address.ts';
 import { type AuthorizeDeps, authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -23,13 +24,13 @@ export interface RequestDeps extends AuthorizeDeps, RespondDeps {
   /** Whether uncaught exceptions are assigned to requests; `scopesRequests` explains the cost. */
   readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
-  readonly openUpload: FormReading['openFile'];
+  readonly openUpload?: FormReading['openFile'];
   readonly newId: () => string;
-  readonly observeRequest: ObserveRequest | undefined;
+  readonly observeRequest?: ObserveRequest | undefined;
   /** Without it no stream can be resumed. */
-  readonly streams: ResumableStreams | undefined;
+  readonly streams?: ResumableStreams | undefined;
   /** Called for each rejected request. */
-  readonly onRefused: ((refused: Refused) => void) | undefined;
+  readonly onRefused?: ((refused: Refused) => void) | undefined;
   /** Unexpected errors; the client has its response, or its connection was ended. */
   readonly onError: (error: unknown, request: FailedRequest) => void;
 }
@@ -60,10 +61,7 @@ interface Answer {
 /** One request from its head to the end of its response. Never rejects: a failure is a response or a closed socket. */
 export function handleRequest(deps: RequestDeps, incoming: Incoming): Promise<void> {
   const { response, controller } = incoming;
-  let fail: (error: unknown) => void = () => undefined;
-  const fault = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
+  const { promise: fault, reject: fail } = deferred<never>();
   fault.catch(() => undefined);
   const scope: RequestScope = {
     fail(error) {
@@ -108,15 +106,8 @@ async function handleWithin(deps: RequestDeps, incoming: Incoming, fault: Promis
   response.once('close', () => watch?.ended?.(response.writableFinished ? 'sent' : isCut ? 'failed' : 'client-gone'));
   const respondent = { request, response, signal, id, watch };
   try {
-    const { reply, linger, afterwards } = await answer(deps, incoming, {
-      id,
-      method,
-      path,
-      endpoint,
-      remoteAddress,
-      watch,
-      fault,
-    });
+    const arrived = { id, method, path, endpoint, remoteAddress, watch, fault };
+    const { reply, linger, afterwards } = await answer(deps, incoming, arrived);
     const sent = send(deps, { ...respondent, linger }, reply).finally(afterwards);
     await ('stream' in reply ? Promise.race([sent, fault]) : sent);
   } catch (error) {
@@ -197,20 +188,9 @@ async function answer(deps: RequestDeps, incoming: Incoming, arrived: ArrivedReq
     report(error, reply);
     return { reply, linger };
   };
-  const sender = senderOf(identity);
   const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
-  const common = {
-    id,
-    method,
-    path,
-    query: queryOf(target),
-    headers,
-    signal,
-    remoteAddress,
-    encrypted,
-    ...sender,
-    watch,
-  };
+  const sender = { ...senderOf(identity), remoteAddress, encrypted };
+  const common = { id, method, path, query: queryOf(target), headers, signal, ...sender, watch };
   const megabytes = Math.floor(((isSentForm ? form.bytes : undefined) ?? maxBytes) / 1024 / 1024);
   switch (read.type) {
     case 'whole':

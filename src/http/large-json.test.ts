@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../core/testing/at-once.ts';
+import { whole } from '../core/slices.ts';
 import { LargeJsonError, parseLargeJson } from './large-json.ts';
 
 /** Pieces of a few bytes, so that a small text is taken apart everywhere. */
 const read = (text: string, pieceBytes = 4, deepest = 128): unknown =>
-  atOnce(parseLargeJson(Buffer.from(text), deepest, pieceBytes));
+  whole(parseLargeJson(Buffer.from(text), deepest, pieceBytes));
 
 const spaced = (value: unknown, space: string): string => JSON.stringify(value, null, space);
 

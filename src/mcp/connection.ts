@@ -110,17 +110,15 @@ export class ToolServerConnection {
   }
 
   async call(call: ServedCall, options: CallOptions): Promise<ServedResult> {
-    const session = await this.#currentSession(options.signal);
-    try {
-      return await this.#run(session, call, options);
-    } catch (error) {
-      // The server did not know the session and has not run the call: retry once on the next session.
-      if (!(error instanceof SessionLost && error.unprocessed)) throw this.#reported(error, call.name);
+    for (let isRetry = false; ; isRetry = true) {
+      const session = await this.#currentSession(options.signal);
+      try {
+        return await this.#run(session, call, options);
+      } catch (error) {
+        // The server did not know the session and has not run the call: retry once on the next session.
+        if (isRetry || !(error instanceof SessionLost && error.unprocessed)) throw this.#reported(error, call.name);
+      }
     }
-    const next = await this.#currentSession(options.signal);
-    return this.#run(next, call, options).catch((error: unknown) => {
-      throw this.#reported(error, call.name);
-    });
   }
 
   /** Any request but a tool call, on the present session or the next one. */

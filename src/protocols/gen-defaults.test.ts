@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import type { GenerationControls } from '../core/request.ts';
-import { atOnce } from '../core/testing/at-once.ts';
+import { whole } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { ownDocuments } from './documents/library.ts';
@@ -41,14 +41,13 @@ const dialects: Readonly<Record<string, Decode>> = {
   },
   Responses: async (body, apply) => {
     const parts = { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) };
-    return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).request.controls;
+    return whole(decodeResponse(apply({ input: 'x', ...body }), parts)).request.controls;
   },
-  Messages: async (body, apply) =>
-    atOnce(decodeMessages(apply({ messages, ...body }), dialectParts())).request.controls,
+  Messages: async (body, apply) => whole(decodeMessages(apply({ messages, ...body }), dialectParts())).request.controls,
   Ollama: async (body, apply) => {
     const parts = dialectParts({ applyDefaults: apply });
     const fields = readRequest(chatFields, { model: 'm', messages, ...body }, parts);
-    return atOnce(decodeOllamaChat(fields, parts)).controls;
+    return whole(decodeOllamaChat(fields, parts)).controls;
   },
   'llama.cpp': async (body, apply) =>
     decodeOptions(readCompletion(optionFields, apply(body), dialectParts(), nativeBody(apply(body)))).controls,

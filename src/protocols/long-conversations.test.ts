@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../chat/messages.ts';
-import type { Sliced } from '../core/slices.ts';
-import { atOnce } from '../core/testing/at-once.ts';
+import { type Sliced, whole } from '../core/slices.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { readList } from './fields.ts';
 import { decodeConversation } from './messages/conversation.ts';
@@ -46,17 +45,17 @@ const oneSided = list(() => ({ role: 'user', content: 'a' }));
 const ownRules = list(() => ({ role: 'system', content: 's' }));
 
 describe.each(Object.entries(decoders))('%s', (name, decode) => {
-  test('alternating turns', () => expect(atOnce(decode(alternating))).toHaveLength(many));
+  test('alternating turns', () => expect(whole(decode(alternating))).toHaveLength(many));
 
   test('turns of one role', () => {
-    const [first, ...others] = atOnce(decode(oneSided));
+    const [first, ...others] = whole(decode(oneSided));
     expect(first).toMatchObject({ role: 'user' });
     expect(others).toHaveLength(name === 'messages' ? 0 : many - 1);
   });
 
   test('system messages before and between', () => {
     const between = alternating.flatMap((message, index) => [message, ownRules[index]]).slice(0, many);
-    expect(atOnce(decode([...ownRules, ...between])).length).toBeGreaterThan(0);
+    expect(whole(decode([...ownRules, ...between])).length).toBeGreaterThan(0);
   });
 
   test('decoding yields at every message', () => {
@@ -81,24 +80,24 @@ describe('results are matched to calls', () => {
   test('by id', () => {
     const results = list((index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
-    expect(names(atOnce(decodeOpenai(messages, blind())))).toEqual(expected);
+    expect(names(whole(decodeOpenai(messages, blind())))).toEqual(expected);
   });
 
   test('with unknown ids', () => {
     const results = list(() => ({ role: 'tool', tool_call_id: 'nobody', content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
-    expect(new Set(names(atOnce(decodeOpenai(messages, blind()))))).toEqual(new Set([undefined]));
+    expect(new Set(names(whole(decodeOpenai(messages, blind()))))).toEqual(new Set([undefined]));
   });
 
   test('by order', () => {
     const messages = [{ role: 'assistant', tool_calls: calls }, ...list(() => ({ role: 'tool', content: 'r' }))];
-    expect(names(atOnce(decodeOllama(messages, blind())))).toEqual(expected);
+    expect(names(whole(decodeOllama(messages, blind())))).toEqual(expected);
   });
 
   test('by name, the last first', () => {
     const results = list((index) => ({ role: 'tool', tool_name: `f${many - 1 - index}`, content: 'r' }));
     const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
-    expect(names(atOnce(decodeOllama(messages, blind())))).toEqual(expected.toReversed());
+    expect(names(whole(decodeOllama(messages, blind())))).toEqual(expected.toReversed());
   });
 
   test('in blocks of one message', () => {
@@ -114,7 +113,7 @@ describe('results are matched to calls', () => {
       counts: { documents: 0, results: 0 },
       attachments: blind(),
     };
-    expect(names(atOnce(decodeConversation({ messages }, reading)))).toEqual(expected);
+    expect(names(whole(decodeConversation({ messages }, reading)))).toEqual(expected);
   });
 
   test('as items', () => {
@@ -122,14 +121,14 @@ describe('results are matched to calls', () => {
       { type: 'function_call', call_id: `c${index}`, name: `f${index}`, arguments: '{}' },
       { type: 'function_call_output', call_id: `c${index}`, output: 'r' },
     ]);
-    expect(names(atOnce(readResponses(input)))).toEqual(expected);
+    expect(names(whole(readResponses(input)))).toEqual(expected);
   });
 });
 
 test('a system message with very many blocks is one text', () => {
   const blocks = list(() => ({ type: 'text', text: 's' }));
   const body = { messages: [{ role: 'system', content: blocks }, alternating[0]] };
-  const [system] = atOnce(
+  const [system] = whole(
     decodeConversation(body, {
       ignore: () => undefined,
       sources: [],
@@ -146,6 +145,6 @@ test('continues a stored conversation with very many items', () => {
   store.put({ id: 'resp_1', response: {}, context: [], input, output: [] });
   const references = list((index) => ({ type: 'item_reference', id: `msg_${index}` }));
   const parts = { newId: (prefix: string) => prefix, storedItem: (id: string) => store.item(id) };
-  const { items, missing } = atOnce(readInput({ input: references }, parts));
+  const { items, missing } = whole(readInput({ input: references }, parts));
   expect([items.length, missing.length]).toEqual([many, 0]);
 });

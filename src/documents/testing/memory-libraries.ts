@@ -13,7 +13,7 @@ import type {
   WatchedFolder,
 } from '../../core/documents.ts';
 import { AppError } from '../../core/errors.ts';
-import { Libraries, type LibrariesOf } from '../../core/owner.ts';
+import { Libraries, type LibrariesOf, senderOf } from '../../core/owner.ts';
 import type { FileLibrary, NewStoredFile, StoredFile } from '../../core/stored-files.ts';
 import { fileContent } from '../open-file.ts';
 import { matches } from '../search/filter.ts';
@@ -53,10 +53,9 @@ export function memoryLibraries({ folder, asksUntilIndexed = 0, files: others }:
   let number = 0;
   const next = (prefix: string): string => `${prefix}${++number}`;
   const files = others ?? new Libraries((): FileLibrary => memoryFiles(folder, next));
-  const documents = new Libraries((owner): DocumentLibrary => {
-    const sender = owner === 'no key' ? {} : { key: { name: owner.replace(/^key /, ''), shared: false } };
-    return memoryDocuments(files.of(sender), next, asksUntilIndexed);
-  });
+  const documents = new Libraries(
+    (owner): DocumentLibrary => memoryDocuments(files.of(senderOf(owner)), next, asksUntilIndexed),
+  );
   return { files, documents };
 }
 
@@ -107,16 +106,7 @@ function memoryDocuments(
     const { stored, text } = await read(file);
     const status = text.trim() === '' ? 'failed' : asksUntilIndexed > 0 ? 'in_progress' : 'completed';
     const path = await uploads.path(file);
-    const own: HeldFile = {
-      id: stored.id,
-      name: stored.name,
-      bytes: stored.bytes,
-      text,
-      path,
-      status,
-      attributes,
-      chunking,
-    };
+    const own: HeldFile = { ...stored, text, path, status, attributes, chunking };
     collection.files.set(stored.id, own);
     if (status === 'in_progress') waiting.set(own, asksUntilIndexed);
     return fileFacts(own);

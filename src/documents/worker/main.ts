@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { withFileLock } from '../../core/file-lock.ts';
+import { deferred } from '../../core/synchronization.ts';
 import { systemTimer } from '../../core/timers.ts';
 import { serveTasks, type TaskTools } from '../../engines/host/task-worker.ts';
 import { type CallTools, DocumentStore } from '../document-store.ts';
@@ -72,14 +73,15 @@ class FolderInUse extends Error {}
 
 async function heldLock(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const released = deferred<void>();
   return new Promise((resolve, reject) => {
-    const work = () =>
-      new Promise<void>((end) => {
-        resolve(async () => {
-          end();
-          await held;
-        });
+    const work = () => {
+      resolve(async () => {
+        released.resolve();
+        await held;
       });
+      return released.promise;
+    };
     const refuse = (_: string, holder: number) =>
       new FolderInUse(
         `the documents in ${folder} are used by another server${holder === 0 ? '' : ` (process ${holder})`}; stop it, or choose another folder with --documentsdir`,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { controlLimits, dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 const hello = [{ role: 'user', content: 'Hi' }];
-const read = (body: JsonObject) => atOnce(decode({ messages: hello, max_tokens: 16, ...body }, dialectParts()));
+const read = (body: JsonObject) => whole(decode({ messages: hello, max_tokens: 16, ...body }, dialectParts()));
 
 /** The conversation as a person reads it. */
 function describeMessages(body: JsonObject): string[] {
@@ -181,11 +181,11 @@ test('decode: with --memory the server runs the memory tool itself', () => {
     { type: 'memory_20250818', name: 'memory' },
     { name: 'f', input_schema: { type: 'object' } },
   ];
-  const { request } = atOnce(decode({ messages: hello, max_tokens: 16, tools }, parts));
+  const { request } = whole(decode({ messages: hello, max_tokens: 16, tools }, parts));
   expect(request.hosted?.memory).toBe(true);
   expect(request.conversation.tools.map(({ name }) => name)).toEqual(['f']);
   const twice = [...tools, { name: 'memory', input_schema: { type: 'object' } }];
-  expect(() => atOnce(decode({ messages: hello, max_tokens: 16, tools: twice }, parts))).toThrow('there twice');
+  expect(() => whole(decode({ messages: hello, max_tokens: 16, tools: twice }, parts))).toThrow('there twice');
 });
 
 test.each<[unknown, object]>([
@@ -256,7 +256,7 @@ test.each<[unknown, number, boolean]>([
 
 test('decode: max_tokens is limited by the cap of the server', () => {
   const parts = dialectParts({ controlLimits: () => ({ ...controlLimits, maxTokensLimit: 50 }) });
-  expect(atOnce(decode({ messages: hello, max_tokens: 32_000 }, parts)).request.controls.maxTokens).toBe(50);
+  expect(whole(decode({ messages: hello, max_tokens: 32_000 }, parts)).request.controls.maxTokens).toBe(50);
 });
 
 test('decode: sampling fields, stop texts and native controls', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, scriptedText, seeing } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
@@ -10,7 +10,7 @@ const words = (said: string) => ({ type: 'text', text: said });
 const shown = (index: number) => ({ type: 'medium', index });
 
 function read(messages: readonly unknown[], more: JsonObject = {}) {
-  const { request, attachments } = atOnce(decode({ messages, max_tokens: 16, ...more }, dialectParts({ text })));
+  const { request, attachments } = whole(decode({ messages, max_tokens: 16, ...more }, dialectParts({ text })));
   return { contents: request.conversation.messages.map(({ content }) => content), media: attachments.inline() };
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { outcomeText } from '../../chat/server-tools/web-tools.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ServerCall, ServerOutcome, ServerToolStep } from '../../core/server-tools.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, play, startEvent } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
@@ -147,7 +147,7 @@ test('Messages: an error of a tool is an object in the content, and does not cou
   });
 });
 
-const decoded = (body: JsonObject) => atOnce(decode({ max_tokens: 16, ...body }, dialectParts())).request;
+const decoded = (body: JsonObject) => whole(decode({ max_tokens: 16, ...body }, dialectParts())).request;
 
 test('Messages: a reply that comes back gives the model the same results, with the same numbers', async () => {
   const { message } = await foldReply(play(answer), facts);

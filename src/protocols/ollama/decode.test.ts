@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectContext } from '../dialect.ts';
 import { readFields } from '../fields.ts';
@@ -12,7 +12,7 @@ const messages = [{ role: 'user', content: 'Hi' }];
 
 function chat(body: JsonObject, own: Partial<DialectContext> = {}) {
   const parts = dialectParts(own);
-  return atOnce(decodeChat(readRequest(chatFields, { messages, ...body }, parts), parts));
+  return whole(decodeChat(readRequest(chatFields, { messages, ...body }, parts), parts));
 }
 
 function completion(body: JsonObject, earlier = '') {

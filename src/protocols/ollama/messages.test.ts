@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { decodeMessages as decode, decodeTools } from './decode.ts';
 
-const decodeMessages = (messages: unknown, attachments = blind()) => atOnce(decode(messages, attachments));
+const decodeMessages = (messages: unknown, attachments = blind()) => whole(decode(messages, attachments));
 
 test('decodeMessages: roles in any case, and missing content is empty', () => {
   expect(

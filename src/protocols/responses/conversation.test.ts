@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Message, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { sealText } from '../sealed-text.ts';
 import { blind, sighted } from '../testing/attachments.ts';
@@ -17,8 +17,8 @@ function read(input: unknown, offered: readonly OfferedTool[] = [], attachments 
     ids += 1;
     return `${prefix}${ids}`;
   };
-  const found = atOnce(readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) }));
-  return { ...found, ...atOnce(readConversation(found.items, { offered, attachments, sources: [] })) };
+  const found = whole(readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) }));
+  return { ...found, ...whole(readConversation(found.items, { offered, attachments, sources: [] })) };
 }
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { ownDocuments } from '../documents/library.ts';
@@ -8,7 +8,7 @@ import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 function decoded(body: JsonObject, store = new ResponseStore().of('')) {
-  return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store, own: ownDocuments({}, {}) }));
+  return whole(decode({ input: 'Hi', ...body }, { ...dialectParts(), store, own: ownDocuments({}, {}) }));
 }
 
 describe('decode: controls', () => {
@@ -183,7 +183,7 @@ describe('decode: tools', () => {
     const searching = { ...parts, controlLimits: () => ({ ...parts.controlLimits(), searchesWeb: true }) };
     const store = new ResponseStore().of('');
     expect(
-      atOnce(decode({ input: 'Hi', ...offer }, { ...searching, store, own: ownDocuments({}, {}) })).request.hosted,
+      whole(decode({ input: 'Hi', ...offer }, { ...searching, store, own: ownDocuments({}, {}) })).request.hosted,
     ).toHaveProperty('search');
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { noKey } from '../../core/owner.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type OwnResponses, ResponseStore } from '../../store/responses.ts';
 import { ownDocuments } from '../documents/library.ts';
@@ -267,7 +267,7 @@ for (const table of tables) {
 }
 
 test('fidelity table: documents every field that a response returns', () => {
-  const { response } = atOnce(
+  const { response } = whole(
     decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) }),
   );
   const made = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { flatContent, type Message, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
-import { atOnce } from '../../core/testing/at-once.ts';
+import { whole } from '../../core/slices.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { ownDocuments } from '../documents/library.ts';
 import { dialectParts } from '../testing/doubles.ts';
@@ -17,7 +17,7 @@ const words = ({ conversation }: ChatRequest): string[] =>
 
 function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
   const parts = { ...dialectParts(), store: new ResponseStore().of(''), own: ownDocuments({}, {}) };
-  const { request: chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
+  const { request: chat } = whole(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
   return { ...chat, conversation: { ...chat.conversation, messages } };
 }
 
@@ -60,8 +60,8 @@ test('fitConversation: leaves what cannot fit to the engine', async () => {
 
 test('fitConversation: does not count with truncation disabled', async () => {
   const { chat, counts } = counting();
-  const whole = request(talk, 'disabled');
-  expect((await fitConversation(whole, chat, 10)).request).toBe(whole);
+  const original = request(talk, 'disabled');
+  expect((await fitConversation(original, chat, 10)).request).toBe(original);
   expect(counts()).toBe(0);
 });
 
@@ -72,7 +72,7 @@ test('fitConversation: drops the media of dropped messages', async () => {
     content: [{ type: 'medium', index }, ...text(words)],
   });
   const asked = request([shows(0, 'a'.repeat(80)), shows(1, 'b')]);
-  const whole = { ...asked, conversation: { ...asked.conversation, media: [image('A'), image('B')] } };
-  const { request: fitted } = await fitConversation(whole, counting().chat, 100);
+  const original = { ...asked, conversation: { ...asked.conversation, media: [image('A'), image('B')] } };
+  const { request: fitted } = await fitConversation(original, counting().chat, 100);
   expect(fitted.conversation).toMatchObject({ messages: [shows(0, 'b')], media: [image('B')] });
 });

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../../chat/messages.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Medium } from '../../../core/request.ts';
-import { atOnce } from '../../../core/testing/at-once.ts';
+import { whole } from '../../../core/slices.ts';
 import type { Attachments } from '../../media.ts';
 import { blind, sighted } from '../../testing/attachments.ts';
 import { decodeMessages as decode, hasSpeakerNames, readMessages } from './messages.ts';
 
 const decodeMessages = (messages: unknown, attachments: Attachments) =>
-  atOnce(decode(readMessages(messages, 'messages'), attachments));
+  whole(decode(readMessages(messages, 'messages'), attachments));
 const said = (text: string) => [{ type: 'text', text }] as const;
 const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } };
 const user = { role: 'user', content: 'Hi' };
