@@ -22,17 +22,17 @@ export function messageOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const fields = body as Record<string, unknown>;
   for (const name of ['error', 'detail', 'message', 'msg']) {
-    const found = messageOf(fields[name]);
-    if (found !== undefined) return found;
+    const message = messageOf(fields[name]);
+    if (message !== undefined) return message;
   }
   return undefined;
 }
 
 export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
-  const said = response.headers.get('content-type')?.includes('json') ? messageOf(jsonIn(text)) : undefined;
+  const serverMessage = response.headers.get('content-type')?.includes('json') ? messageOf(jsonIn(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = said ?? texts.status[response.status] ?? texts.otherStatus(response.status);
+  const message = serverMessage ?? texts.status[response.status] ?? texts.otherStatus(response.status);
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 

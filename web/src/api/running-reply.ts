@@ -64,10 +64,10 @@ export async function requestReply<Reply extends ReplyState>(
   context: ReplyContext<Reply>,
 ): Promise<Reply> {
   const events = new ReplyEvents(format, context);
-  const asked = context.call(format.path, { body, signal: context.signal, streamName: body.genkey });
+  const sending = context.call(format.path, { body, signal: context.signal, streamName: body.genkey });
   if (context.polling) {
     const request: PendingRequest = { pending: true };
-    asked
+    sending
       .then(
         // The stream goes on without this connection.
         (response) => response.body?.cancel(),
@@ -81,7 +81,7 @@ export async function requestReply<Reply extends ReplyState>(
     await context.wait(pollMs, context.signal);
     return takeUp(events, body.genkey, context, request);
   }
-  const response = await asked;
+  const response = await sending;
   try {
     await events.read(response);
   } catch (thrown) {

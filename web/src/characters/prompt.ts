@@ -200,14 +200,14 @@ function greetingIndex({ turns }: Chat, [first]: readonly Turn[]): number {
 /** Entries that are always sent come first; of the others those with a low order. */
 function fitting(entries: readonly WorldEntry[], { budget }: WorldOptions, defaultTokens = Infinity): WorldEntry[] {
   let room = (budget ?? defaultTokens) * charactersPerToken;
-  const kept = new Set<string>();
+  const included = new Set<string>();
   for (const entry of [...entries].sort((a, b) => Number(b.constant) - Number(a.constant) || a.order - b.order)) {
     const size = entry.content.trim().length + 1;
     if (size > room) continue;
     room -= size;
-    kept.add(entry.id);
+    included.add(entry.id);
   }
-  return entries.filter(({ id }) => kept.has(id));
+  return entries.filter(({ id }) => included.has(id));
 }
 
 function isSummarized({ summary }: Chat, path: readonly Turn[]): boolean {
@@ -250,8 +250,8 @@ export function cleanedReply(text: string, speaker: string, stops: readonly stri
   if (speaker === '') return text;
   const begin = text.trimStart();
   const spoken = begin.startsWith(`${speaker}:`) ? begin.slice(speaker.length + 1).trimStart() : text;
-  const found = stops.map((stop) => spoken.indexOf(stop)).filter((at) => at !== -1);
-  return found.length > 0 ? spoken.slice(0, Math.min(...found)).trimEnd() : spoken;
+  const positions = stops.map((stop) => spoken.indexOf(stop)).filter((at) => at !== -1);
+  return positions.length > 0 ? spoken.slice(0, Math.min(...positions)).trimEnd() : spoken;
 }
 
 interface RawPromptOptions {

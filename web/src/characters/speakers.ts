@@ -67,12 +67,12 @@ function namesOf(character: Character): string[] {
 
 function at(text: string, character: Character): number {
   const lower = text.toLowerCase();
-  const found = namesOf(character).flatMap((name) => {
+  const positions = namesOf(character).flatMap((name) => {
     const escaped = name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
     const index = lower.search(new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'u'));
     return index === -1 ? [] : [index];
   });
-  return found.length > 0 ? Math.min(...found) : -1;
+  return positions.length > 0 ? Math.min(...positions) : -1;
 }
 
 function mentions(text: string, character: Character): boolean {

@@ -34,10 +34,10 @@ function withParents(turns: Turns, sources: readonly Turns[]): Turns {
   for (const turn of missing)
     for (let { parent } = turn; parent !== null && !all[parent]; ) {
       const id: string = parent;
-      const found = sources.map((source) => source[id]).find((one) => one !== undefined);
-      if (!found) break;
-      all[id] = found;
-      parent = found.parent;
+      const ancestor = sources.map((source) => source[id]).find((one) => one !== undefined);
+      if (!ancestor) break;
+      all[id] = ancestor;
+      parent = ancestor.parent;
     }
   return all;
 }

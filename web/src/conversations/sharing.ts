@@ -67,8 +67,8 @@ export function markdownFile(chat: Chat): string {
     const heading = { user: 'You', assistant: 'Reply', tool: `Result of ${toolName ?? 'a tool'}` }[role];
     const thoughts = reasoning ? [`<details><summary>Thoughts</summary>\n\n${reasoning}\n\n</details>`] : [];
     const files = attachments.map(({ name }) => `*Attached: ${name}*`);
-    const asked = calls.map(({ name, arguments: given }) => `*Calls ${name}:* \`${given}\``);
-    return [`## ${heading}`, ...thoughts, ...files, text, ...asked].filter(Boolean).join('\n\n');
+    const callLines = calls.map(({ name, arguments: given }) => `*Calls ${name}:* \`${given}\``);
+    return [`## ${heading}`, ...thoughts, ...files, text, ...callLines].filter(Boolean).join('\n\n');
   });
   return `${[`# ${chat.title || 'Chat'}`, ...turns].join('\n\n')}\n`;
 }
@@ -134,7 +134,7 @@ function keptFields(chat: Record<string, unknown>): Partial<Chat> {
 function ownTurn(value: unknown, { now, toBlob, newId }: SharingContext): Turn[] {
   if (!isObject(value) || typeof value.id !== 'string' || !['user', 'assistant', 'tool'].includes(textIn(value.role)))
     return [];
-  const { pending: _, ...kept } = value;
+  const { pending: _, ...fields } = value;
   const attachments = listIn(value.attachments).flatMap((one): Attachment[] => {
     if (!isObject(one) || !['image', 'audio', 'text'].includes(textIn(one.kind))) return [];
     const base = {
@@ -146,7 +146,7 @@ function ownTurn(value: unknown, { now, toBlob, newId }: SharingContext): Turn[]
     return [{ ...base, text: textIn(one.text) }];
   });
   const turn = {
-    ...kept,
+    ...fields,
     parent: typeof value.parent === 'string' ? value.parent : null,
     text: textIn(value.text),
     at: numberIn(value.at, now),

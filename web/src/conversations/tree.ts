@@ -169,9 +169,9 @@ export function forked(
   const path = pathOf(chat);
   const at = path.findIndex((turn) => turn.id === id);
   const results = path.slice(at + 1).findIndex(({ role }) => role !== 'tool');
-  const kept = path.slice(0, results === -1 ? undefined : at + 1 + results);
-  const ids = new Map(kept.map((turn) => [turn.id, newId()]));
-  const turns = kept.map(({ pending: _, ...turn }) => ({
+  const copied = path.slice(0, results === -1 ? undefined : at + 1 + results);
+  const ids = new Map(copied.map((turn) => [turn.id, newId()]));
+  const turns = copied.map(({ pending: _, ...turn }) => ({
     ...turn,
     id: ids.get(turn.id) ?? turn.id,
     parent: turn.parent === null ? null : (ids.get(turn.parent) ?? null),
@@ -189,8 +189,8 @@ export function forked(
 }
 
 export function renamed(chat: Chat, title: string): Chat {
-  const given = title.trim();
-  return touched({ ...chat, titled: given !== '', title: given }, chat.changedAt);
+  const trimmed = title.trim();
+  return touched({ ...chat, titled: trimmed !== '', title: trimmed }, chat.changedAt);
 }
 
 export function titleFrom(text: string): string {

@@ -200,9 +200,9 @@ export function found(groups: readonly Group[], search: string): readonly Group[
 export function shapeText(schema: Fields, schemas: Fields, indent = '', seen: readonly string[] = []): string {
   const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1];
   if (name !== undefined) {
-    const found = schemas[name] as Fields | undefined;
-    return found && !seen.includes(name)
-      ? shapeText(found, schemas, indent, [...seen, name])
+    const referenced = schemas[name] as Fields | undefined;
+    return referenced && !seen.includes(name)
+      ? shapeText(referenced, schemas, indent, [...seen, name])
       : (name.split('.').at(-1) ?? name);
   }
   const inner = (one: unknown, more = ''): string => shapeText(one as Fields, schemas, indent + more, seen);

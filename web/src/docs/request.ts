@@ -61,7 +61,7 @@ interface StreamEvent {
 /** The text of an event of any API; empty if it has none. */
 export function textOfEvent(data: string): string {
   const { token, content, delta, choices }: StreamEvent = fieldsOf(jsonIn(data));
-  const said = typeof delta === 'object' ? delta?.text : delta;
-  const pieces = [token, choices?.[0]?.delta?.content, choices?.[0]?.text, said, content];
+  const text = typeof delta === 'object' ? delta?.text : delta;
+  const pieces = [token, choices?.[0]?.delta?.content, choices?.[0]?.text, text, content];
   return pieces.find((piece) => typeof piece === 'string') ?? '';
 }

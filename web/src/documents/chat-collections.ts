@@ -23,8 +23,8 @@ export async function collectDocuments(chat: Chat): Promise<void> {
   await reported(async () => {
     const { collections } = await fetchCollections(false);
     const documents = documentsOf(chat);
-    const wanted = chat.title || documents[0]?.name || texts.collect.name;
-    const name = freeName(wanted, collections);
+    const title = chat.title || documents[0]?.name || texts.collect.name;
+    const name = freeName(title, collections);
     const { id } = await createCollection(name);
     for (const { name: file, text = '' } of documents) await addContent(id, { name: file, text });
     const run = (): void => go({ view: 'knowledge', id });

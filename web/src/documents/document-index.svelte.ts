@@ -113,8 +113,8 @@ function stop(id: string, entry: Making): void {
 async function make({ id, text = '' }: Attachment, signal: AbortSignal): Promise<DocumentIndex> {
   const textHash = hashOf(text);
   const find = async () => {
-    const found = await stored.get(id).catch(() => undefined);
-    return found?.textHash === textHash ? found : undefined;
+    const known = await stored.get(id).catch(() => undefined);
+    return known?.textHash === textHash ? known : undefined;
   };
   const known = await find();
   if (known && isComplete(known)) {

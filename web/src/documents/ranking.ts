@@ -21,13 +21,13 @@ const lengthWeight = 0.75;
 
 /** BM25 scores of passages for a question. Yields now and then, so that a caller can let the page draw. */
 export function* keywordScores(question: string, passages: Iterable<string>): Generator<void, Float32Array> {
-  const asked = [...new Set(wordsOf(question))];
-  const indexes = new Map(asked.map((word, index) => [word, index]));
+  const terms = [...new Set(wordsOf(question))];
+  const indexes = new Map(terms.map((word, index) => [word, index]));
   const counts: Uint16Array[] = [];
   const lengths: number[] = [];
-  const containing = new Uint32Array(asked.length);
+  const containing = new Uint32Array(terms.length);
   for (const passage of passages) {
-    const frequencies = new Uint16Array(asked.length);
+    const frequencies = new Uint16Array(terms.length);
     const words = wordsOf(passage);
     for (const word of words) {
       const index = indexes.get(word);

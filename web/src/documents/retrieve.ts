@@ -52,7 +52,7 @@ export async function retrieve(chatId: string, turnId: string | null, options: R
   // They share what the context has left for passages.
   const budget = passageBudget(server.context) / (documents.length > 0 && collections.length > 0 ? 2 : 1);
   const names = collections.map(({ name }) => name);
-  const found = await Promise.all([
+  const results = await Promise.all([
     documents.length === 0 ? [] : fromDocuments(documents, path, budget, options).catch(failed(options, String)),
     collections.length === 0
       ? []
@@ -63,7 +63,7 @@ export async function retrieve(chatId: string, turnId: string | null, options: R
   ]);
   options.signal.throwIfAborted();
   options.onStatus('');
-  const sources = withoutRepeated(found.flat());
+  const sources = withoutRepeated(results.flat());
   if (sources.length > 0) change(chatId, (now) => withChange(now, turn.id, { sources }));
   void deleteUnused(usedDocuments);
 }
@@ -172,29 +172,29 @@ async function fromCollections(
   const lengths = results.map(({ text }) => text.length);
   // Equal scores keep the order of the server.
   const chosen = bestWithin(new Float32Array(lengths.length).fill(1), lengths, budget);
-  return chosen.flatMap((index) => results[index] ?? []).map((found) => sourceOfPassage(cutTo(budget, found)));
+  return chosen.flatMap((index) => results[index] ?? []).map((result) => sourceOfPassage(cutTo(budget, result)));
 }
 
 /** Neighbours that were joined may be longer than all that fits. */
-function cutTo(budget: number, found: FoundPassage): FoundPassage {
-  if (found.text.length <= budget) return found;
-  const part = found.text.slice(0, budget);
+function cutTo(budget: number, result: FoundPassage): FoundPassage {
+  if (result.text.length <= budget) return result;
+  const part = result.text.slice(0, budget);
   const text = part.slice(0, Math.max(part.lastIndexOf('\n'), part.lastIndexOf(' '), budget / 2)).trimEnd();
-  return { ...found, text, end: found.start + text.length };
+  return { ...result, text, end: result.start + text.length };
 }
 
-function sourceOfPassage(found: FoundPassage): Source {
-  const { name, page, headings, line } = found;
-  const { url } = found.attributes ?? {};
+function sourceOfPassage(result: FoundPassage): Source {
+  const { name, page, headings, line } = result;
+  const { url } = result.attributes ?? {};
   const location = { name, ...(page && { page }), ...(headings?.length && { headings }), ...(line && { line }) };
   return {
-    title: englishTitleOf(found),
+    title: englishTitleOf(result),
     location,
     ...(typeof url === 'string' && URL.canParse(url) ? { url } : {}),
-    text: found.text,
-    passage: found.passage,
-    span: { start: found.start, end: found.end },
-    ...(found.found ? { found: found.found } : {}),
+    text: result.text,
+    passage: result.passage,
+    span: { start: result.start, end: result.end },
+    ...(result.found ? { found: result.found } : {}),
   };
 }
 
@@ -273,8 +273,8 @@ async function vectorRankings(
   signal: AbortSignal,
 ): Promise<{ scores: Float32Array; weight: number }[]> {
   if (!indexes.every(isComplete) || indexes.every(({ passages }) => passages.length === 0)) return [];
-  const asked = questions.filter((question) => question !== '');
-  const { model, vectors } = await embed(asked, signal).catch((thrown) => {
+  const filled = questions.filter((question) => question !== '');
+  const { model, vectors } = await embed(filled, signal).catch((thrown) => {
     signal.throwIfAborted();
     if (!(thrown instanceof Error)) throw thrown;
     return { model: '', vectors: [] };
@@ -314,9 +314,9 @@ function questionOf(path: readonly Turn[]): { question: string; recent: string }
 
 /** A short question is searched with the one before it ("and in winter?"). */
 export function searchQuery(path: readonly Turn[]): string {
-  const asked = path.filter(({ role }) => role === 'user').map(({ text }) => text.trim());
-  const question = asked.at(-1) ?? '';
-  const before = asked.at(-2) ?? '';
+  const questions = path.filter(({ role }) => role === 'user').map(({ text }) => text.trim());
+  const question = questions.at(-1) ?? '';
+  const before = questions.at(-2) ?? '';
   return question.split(/\s+/).length < 4 && before !== '' ? `${before} ${question}` : question;
 }
 

@@ -25,9 +25,9 @@ export function uniqueById<Item extends { readonly id: string }>(items: readonly
 }
 
 export function reachOf(chat: Chat, chats: readonly Chat[], id: string): Reach {
-  const found = collectionsOf(chat, chats).find((one) => one.id === id);
-  if (!found) return 'off';
-  return found.folder === undefined ? 'chat' : 'folder';
+  const collection = collectionsOf(chat, chats).find((one) => one.id === id);
+  if (!collection) return 'off';
+  return collection.folder === undefined ? 'chat' : 'folder';
 }
 
 /**

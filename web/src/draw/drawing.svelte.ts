@@ -22,15 +22,15 @@ const pending = pendingDrawings<ImageSettings>('page');
 /** The saved images; empty if it was stopped or failed. Failures are reported as notices. */
 export async function draw(settings: ImageSettings, sources: SourceImages): Promise<SavedImage[]> {
   const origin = gallery.all.find(({ image }) => image === sources.image);
-  const kept = keptSettings(settings, origin);
+  const saved = keptSettings(settings, origin);
   const started = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
-  const end = pending.add(started.genkey, kept);
+  const end = pending.add(started.genkey, saved);
   const since = Date.now();
-  const images = await drawn(started, kept).finally(end);
+  const images = await drawn(started, saved).finally(end);
   if (images.length > 0) tellDone(() => ({ kind: 'image', title: document.title, route: { view: 'draw' }, since }));
   if (images.length > 0 && settings.manner !== 'upscale') offerPack('image');
   const inherits = settings.manner === 'upscale';
-  return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, kept);
+  return saveImages(inherits ? images.map((one) => withOrigin(one, origin)) : images, saved);
 }
 
 async function drawn(started: DrawingTask, { manner }: ImageSettings): Promise<GeneratedImage[]> {

@@ -19,7 +19,7 @@ export function newestImages(): readonly SavedImage[] {
 
 export function saveImages(drawn: readonly GeneratedImage[], wish: ImageSettings): SavedImage[] {
   const madeAt = Date.now();
-  const kept = drawn.map((one, index) => ({ ...one, id: newId(), madeAt: madeAt + index, wish }));
-  for (const one of kept) gallery.put(one);
-  return kept;
+  const saved = drawn.map((one, index) => ({ ...one, id: newId(), madeAt: madeAt + index, wish }));
+  for (const one of saved) gallery.put(one);
+  return saved;
 }

@@ -36,13 +36,13 @@ const types: Readonly<Record<string, string>> = {
 async function icon(card: unknown, entries: readonly ZipEntry[]): Promise<Blob | undefined> {
   const main = mainIcon(fieldsOf(fieldsOf(card).data));
   const path = /^embedd?ed:\/\/(.+)$/.exec(textIn(main?.uri))?.[1];
-  const found =
+  const entry =
     entries.find(({ name }) => name === path) ??
     entries.find(({ name }) => /(^|\/)icon\//.test(name) && typeOf(name) !== undefined);
-  const type = found && (typeOf(found.name) ?? types[textIn(main?.ext).toLowerCase()]);
-  if (!found || type === undefined) return undefined;
+  const type = entry && (typeOf(entry.name) ?? types[textIn(main?.ext).toLowerCase()]);
+  if (!entry || type === undefined) return undefined;
   try {
-    return new Blob([(await found.bytes(maxPictureBytes)).slice()], { type });
+    return new Blob([(await entry.bytes(maxPictureBytes)).slice()], { type });
   } catch {
     // The character can be used without its picture.
     return undefined;

@@ -50,8 +50,8 @@ function messages(text: string, { me, them, others }: Names): Turn[] {
     const last = turns.at(-1);
     if (name !== undefined) {
       const by = name === me ? 'person' : 'model';
-      const said = line.slice(name.length + 1).trimStart();
-      turns.push({ by, text: said, ...(others.includes(name) ? { name } : {}) });
+      const message = line.slice(name.length + 1).trimStart();
+      turns.push({ by, text: message, ...(others.includes(name) ? { name } : {}) });
     } else if (last) turns[turns.length - 1] = { ...last, text: `${last.text}\n${line}` };
     else if (line.trim() !== '') turns.push({ by: 'model', text: line });
   }

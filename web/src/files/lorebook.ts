@@ -46,11 +46,11 @@ const logics = ['any', 'not-all', 'not-any', 'all'] as const;
 
 function entryOf(entry: Fields, id: () => string): WorldEntry {
   const extensions = fieldsOf(entry.extensions);
-  const given = (name: string, other = name): unknown => extensions[name] ?? entry[other];
+  const extended = (name: string, other = name): unknown => extensions[name] ?? entry[other];
   const secondaryKeys = keysIn(entry.secondary_keys ?? entry.keysecondary);
   const position = positionIn(extensions.position ?? entry.position);
   const role = roles[numberIn(extensions.role ?? entry.role, -1)];
-  const logic = logics[numberIn(given('selectiveLogic'), 0)] ?? 'any';
+  const logic = logics[numberIn(extended('selectiveLogic'), 0)] ?? 'any';
   return newEntry({
     id: id(),
     keys: keysIn(entry.keys ?? entry.key ?? entry.keywords),
@@ -61,18 +61,18 @@ function entryOf(entry: Fields, id: () => string): WorldEntry {
     selective: flagIn(entry.selective, false) && secondaryKeys.length > 0,
     enabled: flagIn(entry.enabled, true) && !flagIn(entry.disable, false),
     order: numberIn(entry.insertion_order ?? entry.order, 100),
-    group: textIn(given('group')),
-    chance: flagIn(given('useProbability'), true) ? percentIn(given('probability')) : 100,
-    ...on('caseSensitive', entry.case_sensitive ?? given('case_sensitive', 'caseSensitive')),
-    ...on('wholeWords', given('match_whole_words', 'matchWholeWords')),
+    group: textIn(extended('group')),
+    chance: flagIn(extended('useProbability'), true) ? percentIn(extended('probability')) : 100,
+    ...on('caseSensitive', entry.case_sensitive ?? extended('case_sensitive', 'caseSensitive')),
+    ...on('wholeWords', extended('match_whole_words', 'matchWholeWords')),
     ...on('regex', entry.use_regex),
-    ...on('notRecursive', given('exclude_recursion', 'excludeRecursion')),
-    ...on('stopsRecursion', given('prevent_recursion', 'preventRecursion')),
+    ...on('notRecursive', extended('exclude_recursion', 'excludeRecursion')),
+    ...on('stopsRecursion', extended('prevent_recursion', 'preventRecursion')),
     ...(logic === 'any' ? {} : { secondaryLogic: logic }),
     ...(position === undefined ? {} : { position }),
-    ...(position === 'depth' ? { depth: Math.max(0, numberIn(given('depth'), 4)) } : {}),
+    ...(position === 'depth' ? { depth: Math.max(0, numberIn(extended('depth'), 4)) } : {}),
     ...(position === 'depth' && role ? { role } : {}),
-    ...positive('scanDepth', given('scan_depth', 'scanDepth') ?? entry.searchRange),
+    ...positive('scanDepth', extended('scan_depth', 'scanDepth') ?? entry.searchRange),
     ...kept(withoutKnown(entry)),
   });
 }

@@ -59,9 +59,9 @@ export async function contentOf(file: File, context: OpenContext): Promise<Found
   const text = plainText(bytes);
   if (text === undefined) return { kind: 'other' };
   const value = parsed(text);
-  const found = value === undefined ? undefined : ofJson(value, titleOf(name), context);
+  const content = value === undefined ? undefined : ofJson(value, titleOf(name), context);
   if (value === undefined && /\.json$/i.test(name)) throw new Unreadable(texts.open.damagedJson);
-  return found ?? { kind: 'text', text };
+  return content ?? { kind: 'text', text };
 }
 
 /** The first entry of an archive, or one of the first, is the card. */

@@ -34,12 +34,12 @@ function* chunksOf(bytes: Uint8Array): Generator<Chunk> {
 
 /** The text chunks of a PNG file by lower-case keyword. */
 export function pngTexts(bytes: Uint8Array): Map<string, string> {
-  const found = new Map<string, string>();
+  const byKeyword = new Map<string, string>();
   for (const chunk of chunksOf(bytes)) {
     const text = textOf(chunk);
-    if (text && !found.has(text[0])) found.set(...text);
+    if (text && !byKeyword.has(text[0])) byKeyword.set(...text);
   }
-  return found;
+  return byKeyword;
 }
 
 /** The PNG file with these texts by lower-case keyword instead of those that it has; undefined removes one. */

@@ -31,8 +31,8 @@ export type Obstacle =
 export async function preview(token: string): Promise<Preview | Obstacle> {
   if (token === '') return 'missing';
   try {
-    const found = await read<Preview>('api/extra/join/preview', { body: { token }, background: true });
-    return found.state === 'open' ? found : found.state;
+    const invitation = await read<Preview>('api/extra/join/preview', { body: { token }, background: true });
+    return invitation.state === 'open' ? invitation : invitation.state;
   } catch (thrown) {
     return obstacleOf(thrown);
   }

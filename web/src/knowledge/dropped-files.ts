@@ -5,16 +5,16 @@ const maxFiles = 2000;
 export async function droppedFiles(files: readonly File[], transfer: DataTransfer | null): Promise<readonly File[]> {
   const entries = [...(transfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry?.() ?? []);
   if (!entries.some(({ isDirectory }) => isDirectory)) return files;
-  const found: File[] = [];
-  for (const entry of entries) await collect(entry, found);
-  return found;
+  const collected: File[] = [];
+  for (const entry of entries) await collect(entry, collected);
+  return collected;
 }
 
-async function collect(entry: FileSystemEntry, found: File[]): Promise<void> {
+async function collect(entry: FileSystemEntry, collected: File[]): Promise<void> {
   // Settings and caches of programs.
-  if (found.length >= maxFiles || entry.name.startsWith('.')) return;
+  if (collected.length >= maxFiles || entry.name.startsWith('.')) return;
   if (entry.isFile) {
-    found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    collected.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
     return;
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
@@ -22,6 +22,6 @@ async function collect(entry: FileSystemEntry, found: File[]): Promise<void> {
     // A part of the entries at a time.
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;
-    for (const one of some) await collect(one, found);
+    for (const one of some) await collect(one, collected);
   }
 }

@@ -66,8 +66,8 @@ function writtenEngine({ name, command, model, kind, idle, folder, environment, 
     return [variable.trim(), value.join('=')];
   });
   const fields = { name: name.trim(), command, model, kind, idle: idle.trim(), cwd: folder };
-  const given = Object.entries(fields).filter(([field, value]) => value !== '' || field === 'command');
-  return { ...Object.fromEntries(given), ...(env.length > 0 && { env: Object.fromEntries(env) }), ...other };
+  const explicit = Object.entries(fields).filter(([field, value]) => value !== '' || field === 'command');
+  return { ...Object.fromEntries(explicit), ...(env.length > 0 && { env: Object.fromEntries(env) }), ...other };
 }
 
 /** One from a recipe, or an empty one, with a name that no other has. */

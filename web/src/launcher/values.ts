@@ -119,8 +119,8 @@ export function shownText(value: Value): string {
 export function writtenValue(shape: Shape, text: string): Value {
   if (shape.type === 'list') {
     const entries = text.split('\n').map((line) => line.trim());
-    const kept = entries.filter((line) => line !== '');
-    return kept.length === 0 ? shape.default : kept;
+    const filled = entries.filter((line) => line !== '');
+    return filled.length === 0 ? shape.default : filled;
   }
   if (text.trim() === '') return shape.default;
   return text;

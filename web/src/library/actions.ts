@@ -42,23 +42,23 @@ export function moveItems(items: readonly Item[], folder: string): void {
 
 /** Deletes items, with undo. Chats with a running reply stay. Leaves the page of an open one. */
 export async function deleteItems(items: readonly Item[], openId: string | undefined): Promise<void> {
-  const gone = items.filter((item) => !('chat' in item.source && isBusy(item)));
-  if (gone.length < items.length) notify(texts.stillRunning, { kind: 'bad' });
-  if (gone.length === 0) return;
-  const open = gone.find(({ id }) => id === openId);
+  const deletable = items.filter((item) => !('chat' in item.source && isBusy(item)));
+  if (deletable.length < items.length) notify(texts.stillRunning, { kind: 'bad' });
+  if (deletable.length === 0) return;
+  const open = deletable.find(({ id }) => id === openId);
   if (open) go({ view: routeOfItem(open).view });
-  for (const { id, source } of gone) {
+  for (const { id, source } of deletable) {
     if ('chat' in source) await chatRecords.remove(id);
     else await removeStory(source.story);
   }
   const back = (): void => {
-    for (const { source } of gone) {
+    for (const { source } of deletable) {
       if ('chat' in source) chatRecords.put(source.chat);
       else stories.put(source.story);
     }
   };
-  const [first, ...others] = gone;
-  notifyUndo(first && others.length === 0 ? texts.deletedOne(first.title) : texts.deleted(gone.length), back);
+  const [first, ...others] = deletable;
+  notifyUndo(first && others.length === 0 ? texts.deletedOne(first.title) : texts.deleted(deletable.length), back);
 }
 
 export function duplicateItem(item: Item): void {

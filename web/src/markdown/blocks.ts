@@ -10,10 +10,10 @@ export type Lex = (text: string) => readonly { readonly type: string; readonly r
 /** Parses only the text after the settled blocks of `before`. */
 export function blocksOf(text: string, lex: Lex, before?: Blocks): Blocks {
   const source = text.replace(/\r\n?/g, '\n');
-  const kept = before && before.settled !== '' && source.startsWith(before.settled) ? before : undefined;
-  const list = kept ? kept.list.slice(0, -1) : [];
+  const reused = before && before.settled !== '' && source.startsWith(before.settled) ? before : undefined;
+  const list = reused ? reused.list.slice(0, -1) : [];
   const first = list.length;
-  for (const { type, raw } of lex(source.slice(kept?.settled.length ?? 0))) {
+  for (const { type, raw } of lex(source.slice(reused?.settled.length ?? 0))) {
     // Empty lines belong to the block before them: a list may continue after them.
     if (type === 'space' && list.length > first) list[list.length - 1] += raw;
     else list.push(raw);

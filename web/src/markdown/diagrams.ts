@@ -82,9 +82,9 @@ function answerOf(from: Window | null, isMeant: (data: unknown) => boolean, late
   return new Promise((resolve, reject) => {
     const ended = (): void => {
       clearTimeout(timer);
-      removeEventListener('message', heard);
+      removeEventListener('message', onMessage);
     };
-    const heard = ({ source: sender, data }: MessageEvent): void => {
+    const onMessage = ({ source: sender, data }: MessageEvent): void => {
       if (sender !== from || !isMeant(data)) return;
       ended();
       resolve(data);
@@ -93,7 +93,7 @@ function answerOf(from: Window | null, isMeant: (data: unknown) => boolean, late
       ended();
       reject(new Error(late));
     }, slowestMs);
-    addEventListener('message', heard);
+    addEventListener('message', onMessage);
   });
 }
 

@@ -25,13 +25,13 @@ export const maths: TokenizerAndRendererExtension[] = [
 ];
 
 function indexIn(source: string, mark: RegExp): number | undefined {
-  const found = mark.exec(source);
-  return found ? found.index : undefined;
+  const match = mark.exec(source);
+  return match ? match.index : undefined;
 }
 
-function token(type: string, found: RegExpExecArray | null, whole: boolean) {
-  if (!found) return undefined;
-  return { type, raw: found[0], tex: (found[1] ?? found[2] ?? '').trim(), display: whole };
+function token(type: string, match: RegExpExecArray | null, whole: boolean) {
+  if (!match) return undefined;
+  return { type, raw: match[0], tex: (match[1] ?? match[2] ?? '').trim(), display: whole };
 }
 
 function placeholder(tex: string, whole: boolean): string {

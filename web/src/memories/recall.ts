@@ -10,8 +10,8 @@ export async function recall(chatId: string, turnId: string | null, signal: Abor
   const turn = turnId === null ? undefined : chat?.turns[turnId];
   if (!chat || !turn || turn.role !== 'user' || turn.memories || turn.text.trim() === '') return;
   try {
-    const found = await findMemories(turn.text.slice(-maxQuery), characterOf(chat), signal);
-    const memories = found.map(({ text }) => text);
+    const recalled = await findMemories(turn.text.slice(-maxQuery), characterOf(chat), signal);
+    const memories = recalled.map(({ text }) => text);
     change(chatId, (now) => withChange(now, turn.id, { memories }));
   } catch {
     // The message is sent without them; with the next one it is tried again.

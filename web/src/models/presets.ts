@@ -52,13 +52,13 @@ export function presetSummary({ gendefaults = {}, defaultgenamt, reasoningeffort
   const { stop_sequence: stops, ...samplers } = gendefaults;
   const words = texts.presets;
   const numberOf = Object.keys(samplers).length;
-  const found = [
+  const facts = [
     numberOf > 0 ? words.samplers(numberOf) : undefined,
     reasoningeffort === undefined ? undefined : words.thinking(reasoningeffort),
     Array.isArray(stops) ? words.stops(stops.length) : undefined,
     defaultgenamt === undefined ? undefined : words.length(defaultgenamt),
   ];
-  return found.filter((part) => part !== undefined).join(', ');
+  return facts.filter((part) => part !== undefined).join(', ');
 }
 
 const path = 'api/admin/presets';

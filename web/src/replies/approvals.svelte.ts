@@ -17,9 +17,9 @@ export function isRunning(callId: string): boolean {
 
 export async function approve(chatId: string, call: ToolCall): Promise<void> {
   await settle(chatId, call, async () => {
-    const given = argumentsOf(call.arguments);
-    if (!given) return 'Error: the arguments are not a JSON object.';
-    return callTool(call.name, given).catch((thrown) => `Error: ${sentenceOf(thrown)}`);
+    const args = argumentsOf(call.arguments);
+    if (!args) return 'Error: the arguments are not a JSON object.';
+    return callTool(call.name, args).catch((thrown) => `Error: ${sentenceOf(thrown)}`);
   });
 }
 

@@ -54,17 +54,17 @@ export async function fittedPath(
   const estimate = (from: number): number => fixed + sizes.slice(from).reduce((sum, size) => sum + size, 0);
   if (room <= 0 || estimate(0) < room / 2) return path;
   // A long chat is not sent as a whole just to be counted.
-  let kept = droppedTurns(path, sizes, room * 3);
+  let first = droppedTurns(path, sizes, room * 3);
   for (let tries = 0; tries < 6; tries += 1) {
-    const counted = await count(path.slice(kept)).catch(() => estimate(kept));
+    const counted = await count(path.slice(first)).catch(() => estimate(first));
     if (counted <= room) break;
-    const scale = counted / Math.max(1, estimate(kept));
-    const rest = path.slice(kept);
+    const scale = counted / Math.max(1, estimate(first));
+    const rest = path.slice(first);
     const scaled = rest.map((turn) => estimateOf(turn) * scale);
     const atLeastOne = droppedTurns(rest, Array(rest.length).fill(1), rest.length - 1);
-    const next = kept + Math.max(atLeastOne, droppedTurns(rest, scaled, room - fixed * scale));
-    if (next === kept) break;
-    kept = next;
+    const next = first + Math.max(atLeastOne, droppedTurns(rest, scaled, room - fixed * scale));
+    if (next === first) break;
+    first = next;
   }
-  return path.slice(kept);
+  return path.slice(first);
 }

@@ -35,7 +35,7 @@ export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: 
 }
 
 async function put({ chatId, prompt, version, scene }: Note, blob: Blob): Promise<void> {
-  const asked = newId();
+  const questionId = newId();
   const size = await imageSize(blob);
   const image = { id: newId(), kind: 'image', name: prompt, blob, ...(size ? { size } : {}) } as const;
   change(
@@ -44,8 +44,8 @@ async function put({ chatId, prompt, version, scene }: Note, blob: Blob): Promis
       if (version) return withTurn(chat, imageTurn(version.parent, prompt, image));
       const parent = leafOf(chat)?.id ?? null;
       if (scene) return withTurn(chat, imageTurn(parent, prompt, image));
-      const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
-      return withTurn(withTurn(chat, question), imageTurn(asked, prompt, image));
+      const question: Turn = { id: questionId, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
+      return withTurn(withTurn(chat, question), imageTurn(questionId, prompt, image));
     },
     { undoable: true },
   );

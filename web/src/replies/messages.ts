@@ -97,8 +97,8 @@ async function asked(
 ): Promise<string | WirePart[]> {
   // Of documents that are sent by passages, the sources contain what is needed.
   const files = attachments.filter(({ kind, send }) => kind === 'text' && send !== 'passages');
-  const said = [...files.map(fenced), sourcesText(sources), text].filter(Boolean).join('\n\n');
-  const words = said + memoryBlock(memories.map((memory) => ({ text: memory })));
+  const content = [...files.map(fenced), sourcesText(sources), text].filter(Boolean).join('\n\n');
+  const words = content + memoryBlock(memories.map((memory) => ({ text: memory })));
   const media = await Promise.all(attachments.map((attachment) => mediaPart(attachment, read)));
   const parts = media.filter((part) => part !== undefined);
   return parts.length === 0 ? words : [...parts, ...(words === '' ? [] : [{ type: 'text', text: words } as const])];

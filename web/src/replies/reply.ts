@@ -60,17 +60,17 @@ export interface WireReply {
 /** Adds a chunk to the reply. */
 export function withPiece(reply: Reply, piece: WireReply): Reply {
   if (piece.error !== undefined) {
-    const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
-    return { ...reply, finish: 'error', failed: said ?? texts.reply.unfinished };
+    const message = typeof piece.error === 'string' ? piece.error : piece.error.message;
+    return { ...reply, finish: 'error', failed: message ?? texts.reply.unfinished };
   }
   const choice = piece.choices?.[0];
-  const said = choice?.delta ?? {};
+  const delta = choice?.delta ?? {};
   const chances = choice?.logprobs?.content ?? [];
   return {
     ...reply,
-    text: reply.text + (said.content ?? ''),
-    reasoning: reply.reasoning + (said.reasoning_content ?? ''),
-    calls: said.tool_calls ? said.tool_calls.reduce(withCall, reply.calls) : reply.calls,
+    text: reply.text + (delta.content ?? ''),
+    reasoning: reply.reasoning + (delta.reasoning_content ?? ''),
+    calls: delta.tool_calls ? delta.tool_calls.reduce(withCall, reply.calls) : reply.calls,
     chances: chances.length > 0 ? [...reply.chances, ...chances.map(chanceOf)] : reply.chances,
     finish: choice?.finish_reason ?? reply.finish,
     model: piece.model ?? reply.model,

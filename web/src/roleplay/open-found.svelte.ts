@@ -30,52 +30,52 @@ export async function openFound(file: File, { otherwise = 'nothing' }: OpenOptio
     throw new Unreadable(texts.open.tooLarge(file.name, maxFileBytes / 1_048_576));
   }
   if (file.size === 0 && otherwise !== 'nothing') throw new Unreadable(texts.open.empty(file.name));
-  const found = await contentOf(file, { newId, now: Date.now() }).catch((thrown: unknown) => {
+  const content = await contentOf(file, { newId, now: Date.now() }).catch((thrown: unknown) => {
     throw thrown instanceof Unreadable ? new Unreadable(texts.open.unreadable(file.name, thrown.message)) : thrown;
   });
-  if (found.kind === 'text' && otherwise === 'story') {
-    const story = storyOfText(found.text, newId, Date.now());
+  if (content.kind === 'text' && otherwise === 'story') {
+    const story = storyOfText(content.text, newId, Date.now());
     return keep({ kind: 'story', story: { ...story, title: file.name.replace(/\.[^.]*$/, '') } }, file.name);
   }
-  const route = await keep(found, file.name);
+  const route = await keep(content, file.name);
   if (route === undefined && otherwise !== 'nothing') throw new Unreadable(texts.open.unknown(file.name));
   return route;
 }
 
-async function keep(found: Found, name: string): Promise<Route | undefined> {
+async function keep(content: Found, name: string): Promise<Route | undefined> {
   await Promise.all([loadCharacters(), chatRecords.load()]);
-  switch (found.kind) {
+  switch (content.kind) {
     case 'character':
-      return keepCharacter(found.character);
+      return keepCharacter(content.character);
     case 'lorebook':
-      return keepLorebook(found.lorebook);
+      return keepLorebook(content.lorebook);
     case 'chats': {
-      if (found.chats.length === 0) throw new Unreadable(texts.open.noChats(name));
+      if (content.chats.length === 0) throw new Unreadable(texts.open.noChats(name));
       // The same file may be opened again: those that are there stay as they are.
-      const added = found.cast.characters.filter(({ id }) => !characters.find(id));
+      const added = content.cast.characters.filter(({ id }) => !characters.find(id));
       for (const character of added) characters.put(character);
-      for (const persona of found.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
-      for (const chat of found.chats) chatRecords.put(chat);
+      for (const persona of content.cast.personas) if (!personas.find(persona.id)) personas.put(persona);
+      for (const chat of content.chats) chatRecords.put(chat);
       notifyAdded(
-        found.chats.length,
+        content.chats.length,
         added.map((one) => one.name),
       );
-      return { view: 'chat', id: found.chats[0]?.id ?? '' };
+      return { view: 'chat', id: content.chats[0]?.id ?? '' };
     }
     case 'named-chat':
-      return keepNamed(found.named);
+      return keepNamed(content.named);
     case 'story': {
       await stories.load();
-      stories.put(found.story);
-      notify(texts.open.storyAdded(found.story.title));
-      return { view: 'write', id: found.story.id };
+      stories.put(content.story);
+      notify(texts.open.storyAdded(content.story.title));
+      return { view: 'write', id: content.story.id };
     }
     case 'preset':
-      return keepPresets(found.value, name);
+      return keepPresets(content.value, name);
     case 'regex-scripts':
-      return keepScripts(found.value);
+      return keepScripts(content.value);
     case 'quick-replies':
-      return keepQuickReplies(found.value, name);
+      return keepQuickReplies(content.value, name);
     default:
       return undefined;
   }

@@ -42,32 +42,33 @@ const keyOf = (item: Item): string => (typeof item === 'string' ? item : item.id
 function mergedLists(base: readonly Item[], mine: readonly Item[], theirs: readonly Item[]): readonly Item[] {
   const [before, own, other] = [base, mine, theirs].map((list) => new Map(list.map((item) => [keyOf(item), item])));
   if (!before || !own || !other) return mine;
-  const kept = new Map<string, Item>();
+  const items = new Map<string, Item>();
   for (const key of new Set([...other.keys(), ...own.keys()])) {
     const item = merged(before.get(key), own.get(key), other.get(key), '') as Item | undefined;
-    if (item !== undefined) kept.set(key, item);
+    if (item !== undefined) items.set(key, item);
   }
   // The side that changed the order of the known items decides about it.
-  const common = (list: readonly Item[]): string[] => list.map(keyOf).filter((key) => before.has(key) && kept.has(key));
+  const common = (list: readonly Item[]): string[] =>
+    list.map(keyOf).filter((key) => before.has(key) && items.has(key));
   const reordered = !isSame(
     common(mine),
     common(base).filter((key) => own.has(key)),
   );
   const [first, second] = reordered ? [mine, theirs] : [theirs, mine];
-  const keys = first.map(keyOf).filter((key) => kept.has(key));
+  const keys = first.map(keyOf).filter((key) => items.has(key));
   let at = 0;
   for (const key of second.map(keyOf)) {
-    if (!kept.has(key)) continue;
-    const found = keys.indexOf(key);
-    if (found !== -1) {
-      at = found + 1;
+    if (!items.has(key)) continue;
+    const index = keys.indexOf(key);
+    if (index !== -1) {
+      at = index + 1;
       continue;
     }
     while (at < keys.length && !before.has(keys[at] ?? '')) at += 1;
     keys.splice(at, 0, key);
     at += 1;
   }
-  return keys.flatMap((key) => kept.get(key) ?? []);
+  return keys.flatMap((key) => items.get(key) ?? []);
 }
 
 /** Both changes, if they are in different ranges. */

@@ -146,9 +146,9 @@ export function recordStore<Kept extends { readonly id: string }>(
           const patch = write(stores, seen.record, mine);
           return { record: mine, revision: writeRevision(stores, id), patch };
         }
-        const found = await read(stores, id);
-        const record = found ? shape.merge(seen?.record, mine, found.record) : mine;
-        write(stores, found?.record, record);
+        const stored = await read(stores, id);
+        const record = stored ? shape.merge(seen?.record, mine, stored.record) : mine;
+        write(stores, stored?.record, record);
         return { record, revision: writeRevision(stores, id) };
       });
     },
@@ -156,10 +156,10 @@ export function recordStore<Kept extends { readonly id: string }>(
     async remove(id, seen) {
       const stores = await transaction('readwrite');
       return finished(stores.opened, async () => {
-        const found = await read(stores, id);
-        if (found && seen && found.revision !== seen.revision) {
+        const stored = await read(stores, id);
+        if (stored && seen && stored.revision !== seen.revision) {
           stores.opened.commit();
-          return found;
+          return stored;
         }
         stores.wholes.delete(id);
         stores.parts.delete(within(kind, id));

@@ -31,17 +31,17 @@ export async function importBackup(backup: Backup): Promise<{ readonly added: nu
   for (const [name, store] of allRecords()) {
     const here = new Map((await store.all()).map((stored) => [stored.record.id, stored]));
     const from = backup.collections[name] ?? [];
-    const found = newRecords<AnyRecord>(
+    const changes = newRecords<AnyRecord>(
       [...here.values()].map(({ record }) => record),
       from,
     );
     // A history belongs to the state of its record.
     const followers = name === 'histories' ? from.filter(({ id }) => here.has(id) && replaced.has(ownerOf(id))) : [];
-    for (const record of [...found.added, ...found.newer, ...followers])
+    for (const record of [...changes.added, ...changes.newer, ...followers])
       await store.save(record.id, here.get(record.id), record);
-    for (const { id } of [...found.added, ...found.newer]) replaced.add(`${name}.${id}`);
-    added += found.added.length;
-    newer += found.newer.length;
+    for (const { id } of [...changes.added, ...changes.newer]) replaced.add(`${name}.${id}`);
+    added += changes.added.length;
+    newer += changes.newer.length;
   }
   closeRecords();
   for (const [name, value] of Object.entries(importedStorage(ownStorage(), backup.storage)))

@@ -245,21 +245,21 @@ function textsOfJson(value: unknown): string[] {
 /** SillyTavern's export of several presets in one file. */
 function sections(fields: Fields): ForeignPreset | undefined {
   const { preset, sysprompt, instruct, ...others } = fields;
-  const found = [
+  const presets = [
     samplerPreset(fieldsOf(preset)),
     systemPrompt(fieldsOf(sysprompt)),
     instructPreset(fieldsOf(instruct)),
   ].filter((one) => one !== undefined);
   if (typeof preset !== 'object' && typeof sysprompt !== 'object' && typeof instruct !== 'object') return undefined;
-  if (found.length === 0) return undefined;
-  const prompt = Object.assign({}, ...found.map((one) => one.prompt ?? {})) as Partial<PromptValues>;
-  const samplers = found.find((one) => one.samplers)?.samplers;
+  if (presets.length === 0) return undefined;
+  const prompt = Object.assign({}, ...presets.map((one) => one.prompt ?? {})) as Partial<PromptValues>;
+  const samplers = presets.find((one) => one.samplers)?.samplers;
   return {
-    name: found.find(({ name }) => name !== '')?.name ?? '',
+    name: presets.find(({ name }) => name !== '')?.name ?? '',
     ...(samplers ? { samplers } : {}),
     ...(Object.keys(prompt).length > 0 ? { prompt } : {}),
     skipped: [
-      ...found.flatMap(({ skipped }) => skipped),
+      ...presets.flatMap(({ skipped }) => skipped),
       ...Object.keys(others).filter((name) => !saysNothing(others[name])),
     ],
   };

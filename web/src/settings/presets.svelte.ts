@@ -85,8 +85,8 @@ export function addPresets(added: readonly Preset[]): readonly Preset[] {
         presets.all.map(({ name }) => name),
       ),
     };
-    const { skipped: _, ...kept } = named;
-    presets.put(kept);
+    const { skipped: _, ...stored } = named;
+    presets.put(stored);
     return named;
   });
 }

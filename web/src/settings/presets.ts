@@ -44,11 +44,11 @@ export function fileOfPresets(presets: readonly Preset[]): object {
 /** All presets of a file of Parley, KoboldAI Lite or SillyTavern; none if it is something else. `name` is used for those without one. */
 export function presetsOf(json: unknown, name: string): Preset[] {
   const fields = fieldsOf(json);
-  const found =
+  const presets =
     fields.format === format
       ? listIn(fields.presets, 1000).map((entry) => ownPreset(fieldsOf(entry)))
       : [foreignPreset(json)];
-  return found.flatMap((preset) =>
+  return presets.flatMap((preset) =>
     preset ? [{ ...preset, id: newId(), name: preset.name || nameOfFile(name), changedAt: Date.now() }] : [],
   );
 }

@@ -73,14 +73,14 @@ async function tokenBiases(
   biases: readonly TokenBias[],
   tokenize: (text: string) => Promise<readonly number[]>,
 ): Promise<Record<number, number>> {
-  const found = await Promise.all(
+  const pairs = await Promise.all(
     biases.map(async ({ token, bias }) => {
       const target = targetOf(token);
       const ids = typeof target === 'number' ? [target] : await tokenize(target);
       return ids.map((id): [number, number] => [id, bias]);
     }),
   );
-  return Object.fromEntries(found.flat());
+  return Object.fromEntries(pairs.flat());
 }
 
 /** A text on one line; `\n`, `\t` and `\\` stand for a line break, a tab and a backslash. */

@@ -6,8 +6,8 @@ export const defaultOrder: readonly number[] = defaultSamplerOrder.map((stage) =
 /** All stages: those that are missing come first, in their default order. */
 export function completeOrder(order: readonly number[]): readonly number[] {
   if (order.length === 0) return defaultOrder;
-  const given = [...new Set(order)].filter((stage) => defaultOrder.includes(stage));
-  return [...defaultOrder.filter((stage) => !given.includes(stage)), ...given];
+  const known = [...new Set(order)].filter((stage) => defaultOrder.includes(stage));
+  return [...defaultOrder.filter((stage) => !known.includes(stage)), ...known];
 }
 
 /** All stages, or nothing for the default order. */

@@ -17,8 +17,8 @@ export function openSettings(tab: Tab = panel.tab): void {
 
 /** The tab in `#/settings/samplers`; undefined for other addresses. */
 export function tabOf(hash: string): Tab | undefined {
-  const found = /^#\/settings(?:\/(.*))?$/.exec(hash);
-  return found ? (tabs.find((tab) => tab === found[1]) ?? 'general') : undefined;
+  const match = /^#\/settings(?:\/(.*))?$/.exec(hash);
+  return match ? (tabs.find((tab) => tab === match[1]) ?? 'general') : undefined;
 }
 
 /** Whether a setting with these texts is shown for the search. */

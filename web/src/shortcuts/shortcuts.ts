@@ -69,11 +69,11 @@ export interface Surroundings {
 
 /** The action of this key; undefined if there is none. */
 export function actionOf(event: Pressed, { typing, apple }: Surroundings): Action | undefined {
-  const found = shortcuts.find(
+  const shortcut = shortcuts.find(
     ({ keys, where }) =>
       where !== 'local' && !(where === 'outside-fields' && typing) && keys.some((key) => matches(event, key, apple)),
   );
-  return found?.action;
+  return shortcut?.action;
 }
 
 function matches(event: Pressed, keys: string, apple: boolean): boolean {

@@ -51,8 +51,8 @@ function cut(passage: Passage): readonly Piece[] {
   const answer = by === 'model' ? reasoningEnd(text) : 0;
   let start = 0;
   while (start < text.length) {
-    const found = text.indexOf('\n', start);
-    const end = found === -1 ? text.length : found;
+    const newline = text.indexOf('\n', start);
+    const end = newline === -1 ? text.length : newline;
     let next = end;
     while (text[next] === '\n') next += 1;
     pieces.push({

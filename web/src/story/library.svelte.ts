@@ -54,7 +54,7 @@ const name = 'parley.rescue';
 
 /** Stories that a page of an earlier version could not save when it closed. They are there once. */
 function rescuedStories(): Story[] {
-  const kept = listIn(jsonIn(localStorage.getItem(name)));
+  const stored = listIn(jsonIn(localStorage.getItem(name)));
   localStorage.removeItem(name);
-  return kept.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
+  return stored.filter((story): story is Story => typeof fieldsOf(story).id === 'string');
 }

@@ -95,8 +95,8 @@ export function split(text: string, by: Passage['by'], id: () => string): Passag
   while (start < text.length) {
     let end = text.length;
     if (end - start > comfortable) {
-      const found = text.lastIndexOf('\n', start + comfortable);
-      const next = found > start ? found : text.indexOf('\n', start + comfortable);
+      const newline = text.lastIndexOf('\n', start + comfortable);
+      const next = newline > start ? newline : text.indexOf('\n', start + comfortable);
       if (next !== -1) {
         end = next + 1;
         while (text[end] === '\n') end += 1;

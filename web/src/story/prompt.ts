@@ -56,12 +56,17 @@ export function buildPrompt(
 
   const start = cutFor(text, roomForText - worldText.length, segments, story);
   const first = segments.findLast((segment) => segment.at <= start);
-  const kept = text.slice(start).replace(/^\n+/, '');
-  const placed = withNote(story, kept, note, budget.charactersPerToken, segments, text.length - kept.length);
+  const visible = text.slice(start).replace(/^\n+/, '');
+  const placed = withNote(story, visible, note, budget.charactersPerToken, segments, text.length - visible.length);
   return {
     memory: memoryText(story, worldText),
     prompt: placed + (placed === '' ? tail.replace(/^\n+/, '') : tail),
-    parts: { memory: story.memory.length, world: worldText.length, note: note.length, text: kept.length + tail.length },
+    parts: {
+      memory: story.memory.length,
+      world: worldText.length,
+      note: note.length,
+      text: visible.length + tail.length,
+    },
     world,
     leftOut,
     ...(start > 0 && first
@@ -102,8 +107,8 @@ function cutFor(text: string, room: number, segments: readonly Segment[], story:
   const tolerated = Math.min(earliest + 2000, text.length - Math.floor(Math.max(0, room) / 2));
   for (const boundary of [/\n+/g, /[.!?…]["”’)]?\s+/g, /\s+/g]) {
     boundary.lastIndex = Math.max(0, earliest - 1);
-    const found = boundary.exec(text);
-    if (found && boundary.lastIndex <= tolerated) return boundary.lastIndex;
+    const match = boundary.exec(text);
+    if (match && boundary.lastIndex <= tolerated) return boundary.lastIndex;
   }
   return earliest;
 }
@@ -145,23 +150,23 @@ function withNote(
   offset: number,
 ): string {
   if (note === '') return text;
-  const wanted = Math.max(0, text.length - Math.round(depth * charactersPerToken));
+  const target = Math.max(0, text.length - Math.round(depth * charactersPerToken));
   if (mode === 'instruct' || mode === 'chat') {
-    const turn = segments.findLast(({ at }) => at - offset <= wanted && at >= offset);
+    const turn = segments.findLast(({ at }) => at - offset <= target && at >= offset);
     const at = turn ? turn.at - offset : 0;
     return mode === 'instruct'
       ? text.slice(0, at) + note + text.slice(at)
       : `${text.slice(0, at)}${at > 0 ? '\n' : ''}${note}${at > 0 ? '' : '\n'}${text.slice(at)}`;
   }
-  const at = lineBefore(text, wanted);
+  const at = lineBefore(text, target);
   const before = text.slice(0, at);
   return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${note}\n${text.slice(at)}`;
 }
 
-function lineBefore(text: string, wanted: number): number {
-  if (wanted === 0) return 0;
-  const line = text.lastIndexOf('\n', wanted - 1) + 1;
-  if (wanted - line < 1500) return line;
-  const word = text.lastIndexOf(' ', wanted - 1) + 1;
-  return word > 0 ? word : wanted;
+function lineBefore(text: string, target: number): number {
+  if (target === 0) return 0;
+  const line = text.lastIndexOf('\n', target - 1) + 1;
+  if (target - line < 1500) return line;
+  const word = text.lastIndexOf(' ', target - 1) + 1;
+  return word > 0 ? word : target;
 }

@@ -114,6 +114,6 @@ export function trimmedReply({ mode }: Story, text: string): string {
 
 /** The raw text of a running reply includes the stop sequence; it is cut off here. */
 export function cutAtStop(text: string, stops: readonly string[]): string {
-  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
-  return found.length > 0 ? text.slice(0, Math.min(...found)) : text;
+  const positions = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
+  return positions.length > 0 ? text.slice(0, Math.min(...positions)) : text;
 }

@@ -148,8 +148,8 @@ export class ServerSync {
       return;
     }
     try {
-      const found = await this.#deps.server.load(kind, id);
-      if (found) await this.#accept(collection, found);
+      const remote = await this.#deps.server.load(kind, id);
+      if (remote) await this.#accept(collection, remote);
     } catch (thrown) {
       if (!(thrown instanceof RecordRefused)) throw thrown;
       this.#refuse(key, '', thrown.message);
@@ -204,8 +204,8 @@ export class ServerSync {
           this.#know(key, own ? { server: revision, local: own.revision } : { server: revision });
           return;
         }
-        const found = revision === 0 ? undefined : await this.#deps.server.load(kind, id);
-        if (found) await this.#accept(collection, found);
+        const remote = revision === 0 ? undefined : await this.#deps.server.load(kind, id);
+        if (remote) await this.#accept(collection, remote);
         // Deleted there and changed here, or lost by the server: it is saved again.
         else this.#know(key, { server: revision });
       } catch (thrown) {

@@ -157,10 +157,13 @@ export class Talk {
   /** What the model is told before the first word. */
   #introduce(): void {
     const chat = chatRecords.find(this.#chatId);
-    const said = [systemOf(chat), instructions].filter((text) => text !== '').join('\n\n');
+    const prompt = [systemOf(chat), instructions].filter((text) => text !== '').join('\n\n');
     const output = settings.voice ? { voice: settings.voice } : {};
     const input = { transcription: { model: 'default' }, turn_detection: { type: 'server_vad' } };
-    this.#send({ type: 'session.update', session: { type: 'realtime', instructions: said, audio: { input, output } } });
+    this.#send({
+      type: 'session.update',
+      session: { type: 'realtime', instructions: prompt, audio: { input, output } },
+    });
     const turns = chat ? pathOf(chat).slice(-maxTurns) : [];
     for (const [index, turn] of turns.entries()) {
       const { role } = turn;

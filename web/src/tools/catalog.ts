@@ -50,8 +50,8 @@ export function promptText(messages: readonly { readonly role?: string; readonly
 function contentText(content: unknown): string {
   if (Array.isArray(content)) return content.map(contentText).filter(Boolean).join('\n');
   const { text, resource } = (content ?? {}) as { text?: unknown; resource?: { text?: unknown } };
-  const found = text ?? resource?.text;
-  return typeof found === 'string' ? found.trim() : '';
+  const inner = text ?? resource?.text;
+  return typeof inner === 'string' ? inner.trim() : '';
 }
 
 /** The tools of a chat after all those of a server, or one of them, are switched. */

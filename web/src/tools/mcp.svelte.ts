@@ -12,8 +12,8 @@ export async function fetchTools(): Promise<void> {
   mcp.tools = result?.tools ?? [];
 }
 
-export async function callTool(name: string, given: Record<string, unknown>): Promise<string> {
-  return resultText(await rpc('tools/call', { name, arguments: given }));
+export async function callTool(name: string, args: Record<string, unknown>): Promise<string> {
+  return resultText(await rpc('tools/call', { name, arguments: args }));
 }
 
 /** A request to all MCP servers together; throws the error of the server. */

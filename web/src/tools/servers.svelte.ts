@@ -58,6 +58,6 @@ export async function readResource(uri: string): Promise<readonly ResourceConten
   return (await requestMcp<{ contents?: readonly ResourceContent[] }>('resources/read', { uri })).contents ?? [];
 }
 
-export async function getPrompt(name: string, given: Readonly<Record<string, string>>) {
-  return (await requestMcp<{ messages?: readonly object[] }>('prompts/get', { name, arguments: given })).messages ?? [];
+export async function getPrompt(name: string, args: Readonly<Record<string, string>>) {
+  return (await requestMcp<{ messages?: readonly object[] }>('prompts/get', { name, arguments: args })).messages ?? [];
 }

@@ -5,7 +5,7 @@ export function completions<Item>(
   textOf: (item: Item) => string,
 ): readonly Item[] {
   const query = typed.toLowerCase();
-  const found = items.filter((item) => textOf(item).toLowerCase().includes(query));
+  const matches = items.filter((item) => textOf(item).toLowerCase().includes(query));
   const begins = (item: Item): boolean => textOf(item).toLowerCase().startsWith(query);
-  return [...found.filter(begins), ...found.filter((item) => !begins(item))];
+  return [...matches.filter(begins), ...matches.filter((item) => !begins(item))];
 }

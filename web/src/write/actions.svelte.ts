@@ -47,10 +47,10 @@ function asPassages(story: Story, typed: string): Passage[] {
     return split(separator(last ? textOf(last) : '', typed) + typed, 'person', newId);
   }
   if (story.mode !== 'adventure') {
-    const said = newPassage(newId(), 'person', typed.trim());
+    const message = newPassage(newId(), 'person', typed.trim());
     // In a shared story each message has the name of its author.
     const { name } = multiplayer.me;
-    return [multiplayer.story === story.id && name.trim() !== '' ? { ...said, name: name.trim() } : said];
+    return [multiplayer.story === story.id && name.trim() !== '' ? { ...message, name: name.trim() } : message];
   }
   // Narration is shown like text of the model.
   if (pageSettings.action === 'story') return [newPassage(newId(), 'model', typed.trim())];

@@ -30,12 +30,12 @@ export function gaugeOf(
     tokens: tokensOf(parts[name]),
   }));
   const used = read.reduce((sum, { tokens }) => sum + tokens, 0);
-  const kept = Math.max(0, Math.min(reply, context - used));
-  const all = [...read, { name: 'reply', label: replyLabel as string, tokens: kept }];
-  const whole = Math.max(context, used + kept);
+  const reserved = Math.max(0, Math.min(reply, context - used));
+  const all = [...read, { name: 'reply', label: replyLabel as string, tokens: reserved }];
+  const whole = Math.max(context, used + reserved);
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * used) / context)),
-    sentence: texts.gauge.sentence(used, context, kept),
+    sentence: texts.gauge.sentence(used, context, reserved),
   };
 }

@@ -37,14 +37,14 @@ class Multiplayer {
   async join(mine: Story | undefined): Promise<string | undefined> {
     try {
       const data = await (await call('api/extra/multiplayer/getstory', { body: {} })).text();
-      const found = data === '' ? undefined : storyOfShared({ data }, newId, Date.now());
-      const story = found ?? mine;
+      const shared = data === '' ? undefined : storyOfShared({ data }, newId, Date.now());
+      const story = shared ?? mine;
       if (!story) {
         notify(texts.multiplayer.nothingShared);
         return undefined;
       }
-      const id = found ? this.#adopt(found) : story.id;
-      this.#known = found ? library.find(id) : undefined;
+      const id = shared ? this.#adopt(shared) : story.id;
+      this.#known = shared ? library.find(id) : undefined;
       this.story = id;
       this.me.last = id;
       this.turn = '';
@@ -57,12 +57,12 @@ class Multiplayer {
   }
 
   /** On rejoining, the local copy is updated. */
-  #adopt(found: Story): string {
+  #adopt(shared: Story): string {
     if (!library.find(this.me.last)) {
-      library.put(found);
-      return found.id;
+      library.put(shared);
+      return shared.id;
     }
-    library.change(this.me.last, (mine) => merged(mine, found), { undoable: true });
+    library.change(this.me.last, (mine) => merged(mine, shared), { undoable: true });
     return this.me.last;
   }
 

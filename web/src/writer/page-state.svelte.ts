@@ -26,7 +26,7 @@ interface Editing {
   readonly text: string;
 }
 
-const kept = draft('write.edit');
+const editDraft = draft('write.edit');
 
 class Editor {
   now = $state.raw<Editing>();
@@ -41,20 +41,20 @@ class Editor {
     if (!this.now) return;
     // Mutated in place: the page must not be rendered again on each key.
     Object.assign(this.now, { text });
-    kept.write(JSON.stringify(this.now));
+    editDraft.write(JSON.stringify(this.now));
   }
 
   finish(): void {
     const { now } = this;
     if (!now) return;
     this.now = undefined;
-    kept.write('');
+    editDraft.write('');
     put(now);
   }
 
   cancel(): void {
     this.now = undefined;
-    kept.write('');
+    editDraft.write('');
   }
 
   /** Backspace at the start: joins with the text before. */
@@ -83,8 +83,8 @@ class Editor {
 
   /** Opens the paragraph at this offset, with the caret there. */
   openAt(story: string, passage: string, offset: number): void {
-    const found = library.find(story)?.passages.find(({ id }) => id === passage);
-    const piece = found && piecesOf(found).findLast(({ start }) => start <= offset);
+    const edited = library.find(story)?.passages.find(({ id }) => id === passage);
+    const piece = edited && piecesOf(edited).findLast(({ start }) => start <= offset);
     if (!piece) return;
     pendingCaret.at = offset - piece.start;
     this.begin({ story, passage, start: piece.start, end: piece.end }, piece.text);
@@ -92,9 +92,9 @@ class Editor {
 
   /** Applies an edit that a closed page left behind. */
   recover(): void {
-    const left = fieldsOf(jsonIn(kept.read()));
+    const left = fieldsOf(jsonIn(editDraft.read()));
     if (typeof left.text === 'string') put(left as unknown as Editing);
-    kept.write('');
+    editDraft.write('');
   }
 }
 

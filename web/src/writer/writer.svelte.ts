@@ -65,9 +65,9 @@ class Writer {
         background: true,
       }).catch(() => undefined);
       if (!counted || counted.value <= 0) return;
-      const found = text.length / counted.value;
+      const measured = text.length / counted.value;
       // A tiny change would move the cut of the text, and with it the text that is measured, again and again.
-      if (Math.abs(found / this.charactersPerToken - 1) > 0.02) this.charactersPerToken = found;
+      if (Math.abs(measured / this.charactersPerToken - 1) > 0.02) this.charactersPerToken = measured;
     }, measureMs);
   }
 
@@ -224,8 +224,8 @@ class Writer {
 
   /** Removes the passage again, unless it already had text. */
   #emptyReply(story: string, passage: string, begin: string, reply: StoryReply | undefined): void {
-    const kept = library.find(story)?.passages.find(({ id }) => id === passage);
-    if (kept && textOf(kept).trim() === '' && begin.trim() === '')
+    const written = library.find(story)?.passages.find(({ id }) => id === passage);
+    if (written && textOf(written).trim() === '' && begin.trim() === '')
       library.change(story, (now) => removeBranch(now, passage));
     if (reply?.finish === 'stop') notify(texts.reply.empty);
   }

@@ -59,6 +59,6 @@ export async function isCard(file: File): Promise<boolean> {
   if (!mayBeCard(file)) return false;
   // Readers of files are loaded when they are needed.
   const { contentOf } = await import('../../files/open-file.ts');
-  const found = await contentOf(file, { newId: () => '', now: 0 }).catch(() => undefined);
-  return found?.kind === 'character';
+  const content = await contentOf(file, { newId: () => '', now: 0 }).catch(() => undefined);
+  return content?.kind === 'character';
 }

@@ -124,15 +124,15 @@ function setSystem(chat: Chat | undefined, system: string): void {
 }
 
 async function switchModel(name: string): Promise<boolean> {
-  const wanted = name.toLowerCase();
+  const lower = name.toLowerCase();
   const models = textModels();
-  const found =
-    models.find((model) => model.name.toLowerCase() === wanted) ??
-    models.find((model) => wanted !== '' && model.name.toLowerCase().includes(wanted));
-  if (!found) {
+  const model =
+    models.find((model) => model.name.toLowerCase() === lower) ??
+    models.find((model) => lower !== '' && model.name.toLowerCase().includes(lower));
+  if (!model) {
     notify(texts.noModel(name), { kind: 'bad' });
     return false;
   }
-  await useModel(found);
+  await useModel(model);
   return true;
 }

@@ -34,17 +34,17 @@ function labelsOf(sources: readonly Source[]): readonly string[] {
 export function sourcesByTurn(path: readonly Turn[]): ReadonlyMap<string, TurnSources> {
   const byTurn = new Map<string, TurnSources>();
   let current: readonly Source[] = [];
-  let asked: Turn | undefined;
+  let question: Turn | undefined;
   let last: Turn | undefined;
   const list = (): void => {
-    const at = last ?? asked;
-    if (at && asked?.sources?.length && !byTurn.get(at.id)?.listed)
-      byTurn.set(at.id, { sources: asked.sources, labels: labelsOf(asked.sources), listed: true });
+    const at = last ?? question;
+    if (at && question?.sources?.length && !byTurn.get(at.id)?.listed)
+      byTurn.set(at.id, { sources: question.sources, labels: labelsOf(question.sources), listed: true });
   };
   for (const turn of path) {
     if (turn.role === 'user') {
       list();
-      asked = turn;
+      question = turn;
       last = undefined;
       if (turn.sources?.length) current = turn.sources;
     } else if (turn.role === 'assistant') {

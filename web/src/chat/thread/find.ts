@@ -65,8 +65,8 @@ export function rangesIn(element: Element, needle: string): Range[] {
     const range = document.createRange();
     const pointAt = (offset: number): [Text, number] | undefined => {
       while ((nodes[index + 1]?.start ?? Number.POSITIVE_INFINITY) <= offset) index += 1;
-      const found = nodes[index];
-      return found && [found.node, Math.min(offset - found.start, found.node.length)];
+      const start = nodes[index];
+      return start && [start.node, Math.min(offset - start.start, start.node.length)];
     };
     const start = pointAt(at);
     const end = pointAt(at + needle.length - 1);

@@ -42,8 +42,8 @@ export function partsOf(text: string): Part[] {
     fenceAtStart = fence;
   };
   for (let from = 0; from < text.length; ) {
-    const found = text.indexOf('\n', from);
-    const end = found === -1 ? text.length : found + 1;
+    const newline = text.indexOf('\n', from);
+    const end = newline === -1 ? text.length : newline + 1;
     if (end - start > most) cut(from);
     while (end - start > most) cut(withoutHalf(text, start + most));
     // Longer lines are neither empty nor fences.

@@ -31,8 +31,8 @@ onFinished((chatId) => {
 function needsTitle(chat: Chat, path: readonly Turn[]): boolean {
   const last = path.at(-1);
   const finished = last?.role === 'assistant' && last.text !== '' && !last.failed && !last.calls?.length;
-  const asked = path.filter(({ role }) => role === 'user').length;
-  return finished && asked === 1 && !chat.titled && !chat.characters?.length;
+  const questions = path.filter(({ role }) => role === 'user').length;
+  return finished && questions === 1 && !chat.titled && !chat.characters?.length;
 }
 
 async function writeTitle(chat: Chat, path: readonly Turn[], signal: AbortSignal): Promise<void> {
