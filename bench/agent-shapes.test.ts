@@ -4,14 +4,14 @@ import { agentShapes } from './agent-shapes.ts';
 const shapes = agentShapes({ words: 1, turns: 9, scale: 0.1 });
 
 /** What of a request reaches the model, in its order. */
-const told = ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
+const promptParts = ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
   ['tools', 'system', 'input', 'messages', 'prompt']
     .flatMap((key) => body[key] ?? [])
     .map((part) => JSON.stringify(part));
 
 describe.each(shapes.map((shape) => [shape.name, shape] as const))('%s', (_, shape) => {
   test('sends at each turn what it sent before, and more', () => {
-    const [before, now] = [told(shape.turn(3)), told(shape.turn(4))];
+    const [before, now] = [promptParts(shape.turn(3)), promptParts(shape.turn(4))];
     // A prompt that is one text ends with the name of the one who answers.
     const last = (before.pop() ?? '').replace(/\\nAda:"$/, '').replace(/"$/, '');
     expect(now.slice(0, before.length)).toEqual(before);
@@ -20,7 +20,7 @@ describe.each(shapes.map((shape) => [shape.name, shape] as const))('%s', (_, sha
   });
 
   test('asks for other things between its turns, or lets sub-agents work', () => {
-    const others = Array.from({ length: 9 }, (__, turn) => [...shape.beside(turn), ...shape.after(turn)]).flat();
+    const others = Array.from({ length: 9 }, (__, turn) => [...shape.sideRequests(turn), ...shape.after(turn)]).flat();
     expect(others.length).toBeGreaterThanOrEqual(6);
     const turns = Array.from({ length: 9 }, (__, turn) => JSON.stringify(shape.turn(turn).body));
     for (const { body } of [...others, shape.anew]) expect(turns).not.toContain(JSON.stringify(body));

@@ -12,7 +12,7 @@ export interface AgentShape {
   readonly name: string;
   readonly turn: (turn: number) => ClientRequest;
   /** Sub-agents that work while the turn is answered. */
-  readonly beside: (turn: number) => readonly ClientRequest[];
+  readonly sideRequests: (turn: number) => readonly ClientRequest[];
   /** Titles, tags and the like, one after the other when the turn is answered. */
   readonly after: (turn: number) => readonly ClientRequest[];
   /** The first request of another conversation, another day and in another folder. */
@@ -153,7 +153,8 @@ function claudeCode({ text, recorded, tools }: Writer, turns: number): AgentShap
   return {
     name: 'Claude Code',
     turn: (turn) => request(0, turn),
-    beside: (turn) => (working(turn, turns) ? [1, 2].map((number) => request(number, turn, `agent-${number}`)) : []),
+    sideRequests: (turn) =>
+      working(turn, turns) ? [1, 2].map((number) => request(number, turn, `agent-${number}`)) : [],
     after: (turn) => (turn === 0 ? [title] : []),
     anew: request(3, 0),
   };
@@ -217,7 +218,7 @@ function codex({ text, recorded, tools }: Writer, turns: number): AgentShape {
   return {
     name: 'Codex',
     turn: (turn) => request(0, turn),
-    beside: (turn) => (working(turn, turns) ? [1, 2].map((number) => request(number, turn)) : []),
+    sideRequests: (turn) => (working(turn, turns) ? [1, 2].map((number) => request(number, turn)) : []),
     after: () => [],
     anew: request(3, 0),
   };
@@ -257,7 +258,7 @@ function opencode({ text, recorded, tools }: Writer, turns: number): AgentShape 
   return {
     name: 'opencode',
     turn: (turn) => request(0, turn),
-    beside: () => [],
+    sideRequests: () => [],
     // The chat waits for its sub-agents, which have fewer tools.
     after: (turn) => [
       ...(turn === 0 ? [title] : []),
@@ -284,7 +285,7 @@ function openWebUi({ text, recorded }: Writer): AgentShape {
   return {
     name: 'Open WebUI',
     turn: (turn) => request(0, turn),
-    beside: () => [],
+    sideRequests: () => [],
     after: (turn) => [
       task(turn, 'three follow-up questions', 6),
       ...(turn === 0 ? [task(turn, 'a concise title', 2), task(turn, 'one to three tags', 6)] : []),
@@ -308,7 +309,7 @@ function sillyTavern({ text, recorded }: Writer): AgentShape {
   return {
     name: 'SillyTavern',
     turn: (turn) => request(promptOf(0, turn)),
-    beside: () => [],
+    sideRequests: () => [],
     // The mood of the last message, and now and then a summary of all that was said.
     after: (turn) => [
       request(`Which mood has this?\n${text(seedOf(0, 2 * turn), callTokens)}\nMood:`),

@@ -13,11 +13,11 @@ interface Turn {
   readonly cachedTokens: number;
 }
 
-/** What one server showed of one client. */
-interface Seen {
+/** The replay of one client against one server. */
+interface ClientReplay {
   readonly turns: Turn[];
   /** Of the sub-agents that work beside a turn. */
-  readonly beside: Turn[];
+  readonly sideTurns: Turn[];
   anew?: Turn;
   megabytes?: number | undefined;
 }
@@ -40,14 +40,14 @@ export async function agentsBench(options: BenchOptions): Promise<Row[]> {
     // New servers for each client: what they keep of one would count for the memory of the next.
     const contenders = await startContenders(options, { model, threads: options.threads ?? 2, gpu: options.gpu });
     try {
-      const words = (await wordsFor(contenders[0] as Contender, 1000)) / 1000;
-      const shape = agentShapes({ words, turns, scale }).find((one) => one.name === name) as AgentShape;
-      const seen = await replay(shape, turns, contenders);
-      for (const [server, { turns: all, beside }] of seen) {
+      const wordsPerToken = (await wordsFor(contenders[0] as Contender, 1000)) / 1000;
+      const shape = agentShapes({ words: wordsPerToken, turns, scale }).find((one) => one.name === name) as AgentShape;
+      const replays = await replay(shape, turns, contenders);
+      for (const [server, { turns: all, sideTurns }] of replays) {
         options.log(`${server}, ${name}: ${firstTokens(all)} ms`);
-        if (beside.length > 0) options.log(`${server}, ${name}, its sub-agents: ${firstTokens(beside)} ms`);
+        if (sideTurns.length > 0) options.log(`${server}, ${name}, its sub-agents: ${firstTokens(sideTurns)} ms`);
       }
-      rows.push(...rowsOf(name, seen.get('Parley') as Seen, seen.get('peer')));
+      rows.push(...rowsOf(name, replays.get('Parley') as ClientReplay, replays.get('peer')));
     } finally {
       for (const contender of contenders) await contender.stop();
     }
@@ -55,26 +55,30 @@ export async function agentsBench(options: BenchOptions): Promise<Row[]> {
   return rows;
 }
 
-async function replay(shape: AgentShape, turns: number, contenders: readonly Contender[]): Promise<Map<string, Seen>> {
-  const seen = new Map<string, Seen>(contenders.map(({ name }) => [name, { turns: [], beside: [] }]));
+async function replay(
+  shape: AgentShape,
+  turns: number,
+  contenders: readonly Contender[],
+): Promise<Map<string, ClientReplay>> {
+  const replays = new Map<string, ClientReplay>(contenders.map(({ name }) => [name, { turns: [], sideTurns: [] }]));
   for (let turn = 0; turn < turns; turn += 1) {
     // The servers alternate turn by turn, so that both run under the same machine load.
     for (const contender of turn % 2 === 0 ? contenders : [...contenders].reverse()) {
       const [main, ...beside] = await replayTurn(contender, shape, turn);
-      seen.get(contender.name)?.turns.push(main);
-      seen.get(contender.name)?.beside.push(...beside);
+      replays.get(contender.name)?.turns.push(main);
+      replays.get(contender.name)?.sideTurns.push(...beside);
     }
   }
   for (const contender of contenders) {
-    const one = seen.get(contender.name) as Seen;
+    const one = replays.get(contender.name) as ClientReplay;
     one.anew = await ask(contender, shape.anew);
     one.megabytes = memoryOf(contender);
   }
-  return seen;
+  return replays;
 }
 
 export async function replayTurn(contender: Contender, shape: AgentShape, turn: number): Promise<[Turn, ...Turn[]]> {
-  const beside = shape.beside(turn).map((request) => ask(contender, request));
+  const beside = shape.sideRequests(turn).map((request) => ask(contender, request));
   const answered = await Promise.all([ask(contender, shape.turn(turn)), ...beside] as const);
   for (const request of shape.after(turn)) await ask(contender, request);
   return answered;
@@ -106,10 +110,10 @@ export function computedAgain(turns: readonly Omit<Turn, 'firstTokenMs'>[]): num
   return fresh === 0 ? 0 : (again * 100) / fresh;
 }
 
-function rowsOf(name: string, parley: Seen, peer: Seen | undefined): Row[] {
-  const row = (what: string, unit: string, of: (seen: Seen) => number): Row =>
+function rowsOf(name: string, parley: ClientReplay, peer: ClientReplay | undefined): Row[] {
+  const row = (what: string, unit: string, of: (replay: ClientReplay) => number): Row =>
     compared({ bench: 'agents', what: `${name}: ${what}`, unit }, { parley: [of(parley)], peer: peer && [of(peer)] });
-  const later = ({ turns }: Seen) => turns.slice(1).reduce((total, turn) => total + turn.firstTokenMs, 0);
+  const later = ({ turns }: ClientReplay) => turns.slice(1).reduce((total, turn) => total + turn.firstTokenMs, 0);
   return [
     row('the last prompt', 'tokens', ({ turns }) => turns.at(-1)?.promptTokens ?? 0),
     { ...row('computed again', '% of what was new', ({ turns }) => computedAgain(turns)), goal: { atMost: 5 } },

@@ -17,10 +17,10 @@ export async function startBareLoop(options: LoadOptions): Promise<BareProcess> 
   });
   const ask = (message: ToBareLoop): Promise<FromBareLoop> =>
     new Promise((resolve, reject) => {
-      const gone = () => reject(new Error('the bare loop ended'));
-      child.once('exit', gone);
+      const onExit = () => reject(new Error('the bare loop ended'));
+      child.once('exit', onExit);
       child.once('message', (reply) => {
-        child.off('exit', gone);
+        child.off('exit', onExit);
         resolve(reply as FromBareLoop);
       });
       child.send(message);

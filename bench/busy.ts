@@ -44,7 +44,7 @@ export async function busyBench(options: BenchOptions): Promise<Row[]> {
     }
     const peer = await startPeer(options.peer, shape);
     if (peer) servers.set('peer', peer);
-    for (const neighbours of [0, 1, 2]) rows.push(...(await beside(neighbours, servers, options)));
+    for (const neighbours of [0, 1, 2]) rows.push(...(await besideNeighbours(neighbours, servers, options)));
   } finally {
     for (const server of servers.values()) await server.stop();
   }
@@ -58,7 +58,7 @@ export function fixedCounts(threads: number): readonly number[] {
   return [...new Set([threads, threads - 1, threads - 2, ...halves])].filter((count) => count >= 1);
 }
 
-async function beside(
+async function besideNeighbours(
   neighbours: number,
   servers: ReadonlyMap<string, Contender>,
   { quick, log }: BenchOptions,
@@ -84,10 +84,10 @@ async function beside(
     for (const child of busy) await ended(child);
   }
   for (const [name, all] of waves) {
-    const told = all.map(
+    const speeds = all.map(
       ({ tokensPerSecond, promptMs }) => `${tokensPerSecond.toFixed(0)} (${promptMs.toFixed(0)} ms)`,
     );
-    log(`${neighbours} busy, ${name}: ${told.join(', ')} tokens/s (prompts)`);
+    log(`${neighbours} busy, ${name}: ${speeds.join(', ')} tokens/s (prompts)`);
   }
   return rowsOf(neighbours, waves);
 }

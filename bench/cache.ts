@@ -39,18 +39,18 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
   const contenders = await startContenders(options, shape);
   try {
     for (const [number, [name, changing]] of Object.entries(manners).entries()) {
-      const seen = new Map<string, Turn[]>(contenders.map((contender) => [contender.name, []]));
+      const turnsBy = new Map<string, Turn[]>(contenders.map((contender) => [contender.name, []]));
       for (let turn = 0; turn < turns; turn += 1) {
         // The servers alternate turn by turn, so that both run under the same machine load.
         for (const contender of turn % 2 === 0 ? contenders : [...contenders].reverse()) {
           const [one] = await replay(contender, { turns: 1, changing, number: number + 1, from: turn, wordsOfRules });
-          if (one) seen.get(contender.name)?.push(one);
+          if (one) turnsBy.get(contender.name)?.push(one);
         }
       }
-      for (const [server, all] of seen) {
+      for (const [server, all] of turnsBy) {
         options.log(`${server}, ${name}: ${all.map((turn) => turn.firstTokenMs.toFixed(0)).join(', ')} ms`);
       }
-      rows.push(...rowsOf(name, seen.get('Parley')?.slice(1) ?? [], seen.get('peer')?.slice(1)));
+      rows.push(...rowsOf(name, turnsBy.get('Parley')?.slice(1) ?? [], turnsBy.get('peer')?.slice(1)));
     }
   } finally {
     for (const contender of contenders) await contender.stop();
@@ -60,22 +60,24 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
 
 /** Continues a long conversation after a restart of the server. */
 async function restartedBench(options: BenchOptions, shape: Shape): Promise<Row[]> {
-  const seen: { without: Turn[]; with: Turn[] } = { without: [], with: [] };
+  const turnsBy: { without: Turn[]; with: Turn[] } = { without: [], with: [] };
   for (let round = 0; round < (options.quick ? 1 : 3); round += 1) {
     const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
     try {
-      seen.without.push(await afterRestart(options, shape, []));
-      seen.with.push(await afterRestart(options, shape, ['--diskcache', folder]));
+      turnsBy.without.push(await afterRestart(options, shape, []));
+      turnsBy.with.push(await afterRestart(options, shape, ['--diskcache', folder]));
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
-  const sooner = seen.without.map(({ firstTokenMs }, round) => firstTokenMs / (seen.with[round]?.firstTokenMs ?? 1));
-  const tokens = median(seen.with.map(({ promptTokens }) => promptTokens));
+  const sooner = turnsBy.without.map(
+    ({ firstTokenMs }, round) => firstTokenMs / (turnsBy.with[round]?.firstTokenMs ?? 1),
+  );
+  const tokens = median(turnsBy.with.map(({ promptTokens }) => promptTokens));
   return [
     { bench: 'cache', what: 'a restart in the middle: the prompt', value: tokens, unit: 'tokens' },
-    ...rowsOf('after a restart without --diskcache', seen.without, undefined),
-    ...rowsOf('after a restart with --diskcache', seen.with, undefined),
+    ...rowsOf('after a restart without --diskcache', turnsBy.without, undefined),
+    ...rowsOf('after a restart with --diskcache', turnsBy.with, undefined),
     {
       bench: 'cache',
       what: 'after a restart: first token sooner with --diskcache',
@@ -118,13 +120,13 @@ interface Course {
 }
 
 async function replay(contender: Contender, { turns, from, ...course }: Course): Promise<Turn[]> {
-  const seen: Turn[] = [];
+  const replayed: Turn[] = [];
   for (let turn = from; turn < from + turns; turn += 1) {
     const answer = await streamCompletion(contender, conversation(turn, course), replyTokens);
     const { promptTokens, cachedTokens } = answer;
-    seen.push({ firstTokenMs: firstTokenMs(answer), promptTokens, cachedTokens });
+    replayed.push({ firstTokenMs: firstTokenMs(answer), promptTokens, cachedTokens });
   }
-  return seen;
+  return replayed;
 }
 
 /**

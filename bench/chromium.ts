@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 /** Where systems put it; `PARLEY_CHROMIUM` names another place. */
-const places = [
+const candidates = [
   process.env.PARLEY_CHROMIUM,
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -10,7 +10,7 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-export const chromiumProgram = places.find((place) => place !== undefined && existsSync(place));
+export const chromiumProgram = candidates.find((path) => path !== undefined && existsSync(path));
 
 /** The same engine without windows, which takes half of the processor time. It has no notifications and no hidden pages. */
 export const headlessShell = ['/usr/bin/chromium-headless-shell'].find(existsSync);

@@ -66,8 +66,8 @@ function parleyFlags({ cpuBuild }: BenchOptions, { model, threads, context, para
     ...(batch === undefined ? [] : ['--batchsize', String(batch)]),
   ];
   const together = parallel !== undefined && parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
-  const place = gpu ? ['--gpulayers', '999', '--multiuser', '128'] : ['--usecpu'];
-  return ['--model', model, ...place, '--threads', String(threads), ...build, ...size, ...together];
+  const deviceFlags = gpu ? ['--gpulayers', '999', '--multiuser', '128'] : ['--usecpu'];
+  return ['--model', model, ...deviceFlags, '--threads', String(threads), ...build, ...size, ...together];
 }
 
 function parleyContender({ pid, port, stop }: ServerProcess): Contender {
@@ -84,8 +84,8 @@ export async function startPeer(peer: BenchOptions['peer'], shape: Shape): Promi
     return running;
   }
   const port = peer.url === undefined ? await freePort() : address(peer.url).port;
-  const [program = '', ...words] = filledIn(peer.command, shape, port);
-  const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'ignore'] });
+  const [program = '', ...args] = filledIn(peer.command, shape, port);
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'ignore'] });
   let failure: string | undefined;
   child.once('error', (error) => {
     failure = error.message;
@@ -125,18 +125,18 @@ export function filledIn(command: string, { gpu: _, ...shape }: Shape, port: num
   return command
     .trim()
     .split(/\s+/)
-    .map((word) =>
-      word.replace(/\{(\w+)\}/g, (whole, name: string) => {
-        if (values[name] === undefined) throw new Error(`${whole} in --peer-command means nothing here`);
+    .map((arg) =>
+      arg.replace(/\{(\w+)\}/g, (placeholder, name: string) => {
+        if (values[name] === undefined) throw new Error(`${placeholder} in --peer-command means nothing here`);
         return String(values[name]);
       }),
     );
 }
 
-async function healthy({ host, port }: Pick<Contender, 'host' | 'port'>, gone: () => boolean): Promise<void> {
+async function healthy({ host, port }: Pick<Contender, 'host' | 'port'>, hasExited: () => boolean): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (performance.now() < until) {
-    if (gone()) throw new Error('it ended');
+    if (hasExited()) throw new Error('it ended');
     const answer = await fetch(`http://${host}:${port}/v1/models`).catch(() => undefined);
     const health = await fetch(`http://${host}:${port}/health`).catch(() => undefined);
     // Not every server has a path for its health; the list of models is there when the server is.

@@ -88,17 +88,17 @@ async function startBare(threads: number): Promise<{ run: Way; stop: () => Promi
   });
   const ask = (message: ToEmbeddingLoop): Promise<FromEmbeddingLoop> =>
     new Promise((resolve, reject) => {
-      const gone = () => reject(new Error('the bare loop ended'));
-      child.once('exit', gone);
+      const onExit = () => reject(new Error('the bare loop ended'));
+      child.once('exit', onExit);
       child.once('message', (reply) => {
-        child.off('exit', gone);
+        child.off('exit', onExit);
         resolve(reply as FromEmbeddingLoop);
       });
       child.send(message);
     });
   const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
-  const said = loadOptions(defaultSettings, { model: '', name: '', shape, threads, contextSizeGiven: false });
-  const options = { ...said, model: { builtIn: true }, maxTokens: 4096, backend: 'cpu', gpuLayers: 0 } as const;
+  const textOptions = loadOptions(defaultSettings, { model: '', name: '', shape, threads, contextSizeGiven: false });
+  const options = { ...textOptions, model: { builtIn: true }, maxTokens: 4096, backend: 'cpu', gpuLayers: 0 } as const;
   await ask({ type: 'load', options });
   return {
     run: async (batches) => {

@@ -74,8 +74,8 @@ async function takeTurns(
   for (let round = 0; round <= rounds; round += 1) {
     for (const manner of ['streamed', 'whole'] as const) {
       const prompt = nonsense(round * 2 + Number(manner === 'whole'), promptWords);
-      const asked = () => (manner === 'streamed' ? streamed(parley, prompt) : whole(parley, prompt));
-      const pair = await inTurn(round % 2 === 0, () => bareRun(bare, prompt), asked);
+      const measureRun = () => (manner === 'streamed' ? streamed(parley, prompt) : whole(parley, prompt));
+      const pair = await inTurn(round % 2 === 0, () => bareRun(bare, prompt), measureRun);
       if (round > 0) measured[manner].push(pair);
     }
     log(`threads ${threads}, round ${round} of ${rounds}`);

@@ -28,9 +28,9 @@ export function withFloatWeights(file: Uint8Array): Uint8Array {
 function floatGraph(graph: readonly Field[]): Field[] {
   const weights = new Map(graph.flatMap((field) => weightOf(field) ?? []));
   const castFrom = new Map<string, Weight>();
-  const gone = new Set<Field>();
+  const replaced = new Set<Field>();
   const used = new Set<Weight>();
-  const made: Field[] = [];
+  const initializers: Field[] = [];
   for (const field of graph) {
     const node = nodeOf(field);
     const [first = '', second = ''] = node?.inputs ?? [];
@@ -38,25 +38,25 @@ function floatGraph(graph: readonly Field[]): Field[] {
     if (node?.operation === 'Cast' && weight?.type === int8) {
       castFrom.set(node.output, weight);
       used.add(weight);
-      gone.add(field);
+      replaced.add(field);
     }
     const cast = castFrom.get(first);
     const scale = weights.get(second);
     if (node?.operation === 'Mul' && cast && scale) {
       const { shape } = cast;
       const data = new Uint8Array(scaled(cast, scale).buffer);
-      made.push(
+      initializers.push(
         inner(weightField, [...shape.map((n) => whole(1, n)), whole(2, float32), text(8, node.output), bytes(9, data)]),
       );
-      gone.add(field);
+      replaced.add(field);
     }
   }
   const isUsed = (field: Field): boolean => {
-    const [found] = weightOf(field) ?? [];
-    const weight = found && weights.get(found[0]);
+    const [entry] = weightOf(field) ?? [];
+    const weight = entry && weights.get(entry[0]);
     return weight !== undefined && used.has(weight);
   };
-  return [...graph.filter((field) => !gone.has(field) && !isUsed(field)), ...made];
+  return [...graph.filter((field) => !replaced.has(field) && !isUsed(field)), ...initializers];
 }
 
 /** One scale for each row, or for each column. */

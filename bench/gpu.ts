@@ -31,7 +31,14 @@ interface Case {
 const allStreams = [1, 2, 4, 8, 16, 32, 64];
 
 /** What most apps send. */
-const usual: SamplingFields = { temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05, repeat_penalty: 1, rep_pen: 1 };
+const defaultSampling: SamplingFields = {
+  temperature: 0.8,
+  top_k: 40,
+  top_p: 0.95,
+  min_p: 0.05,
+  repeat_penalty: 1,
+  rep_pen: 1,
+};
 const minP: SamplingFields = { temperature: 0.8, top_k: 0, top_p: 1, min_p: 0.05, repeat_penalty: 1, rep_pen: 1 };
 const topP: SamplingFields = { temperature: 0.8, top_k: 0, top_p: 0.9, min_p: 0, repeat_penalty: 1.1, rep_pen: 1.1 };
 
@@ -40,13 +47,20 @@ const cases: readonly Case[] = [
   {
     name: '7.3 B, vocabulary 36k',
     weights: { layers: 32, width: 4096, heads: 32, kvHeads: 8, feedForward: 14_336, vocabulary: 36_000 },
-    loads: [{ title: 'usual', sampling: usual, streams: allStreams, replyTokens: 128 }],
+    loads: [{ title: 'usual', sampling: defaultSampling, streams: allStreams, replyTokens: 128 }],
   },
   {
     name: '4.7 B, vocabulary 152k',
     weights: { layers: 24, width: 3584, heads: 28, kvHeads: 4, feedForward: 11_264, vocabulary: 152_000 },
     loads: [
-      { title: 'usual', sampling: usual, streams: allStreams, replyTokens: 128, goalAt32: 2, mostSampling: 10 },
+      {
+        title: 'usual',
+        sampling: defaultSampling,
+        streams: allStreams,
+        replyTokens: 128,
+        goalAt32: 2,
+        mostSampling: 10,
+      },
       { title: 'temperature 0', sampling: greedy, streams: allStreams, replyTokens: 128 },
       { title: 'min-p, no top-k', sampling: minP, streams: allStreams, replyTokens: 128 },
       // Some servers need a second for 70 of these tokens.

@@ -43,7 +43,7 @@ export async function imageBench({ quick, threads = 2, log }: BenchOptions): Pro
     .take(sketch.conditionLength)
     .map((value) => value / Math.sqrt(sketch.conditionLength));
   const conditions = [condition, new Float32Array(sketch.conditionLength)] as const;
-  const picture = (size: number): Promise<void> =>
+  const generateSquare = (size: number): Promise<void> =>
     generate(
       { request: { ...request, width: size, height: size }, conditions, shortened: false },
       { network: sketchNetwork(session, signal), upscaler, signal, emit: () => undefined },
@@ -58,12 +58,12 @@ export async function imageBench({ quick, threads = 2, log }: BenchOptions): Pro
   await bareNetwork({ x, time: 0, conditions });
   const costs: { readonly own: Cost; readonly bare: Cost }[] = [];
   for (let round = 0; round < (quick ? 1 : 4); round += 1) {
-    costs.push({ own: await cost(() => picture(sketch.side)), bare: await cost(runs) });
+    costs.push({ own: await cost(() => generateSquare(sketch.side)), bare: await cost(runs) });
     const { own, bare: peer } = costs.at(-1) as (typeof costs)[number];
     log(`${own.processor.toFixed(2)} s of processor time, bare ${peer.processor.toFixed(2)} s`);
   }
-  await picture(512);
-  const whole = await cost(() => picture(512));
+  await generateSquare(512);
+  const whole = await cost(() => generateSquare(512));
   session.release();
   bare.release();
   const row = (what: string, of: keyof Cost): Row => {

@@ -51,14 +51,14 @@ async function several(rounds: number, measure: () => Promise<number>): Promise<
 /** Seconds until the program has generated a text. */
 async function firstAnswer(
   command: string,
-  words: readonly string[],
+  args: readonly string[],
   cwd: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const port = await freePort();
   const startedAt = performance.now();
   // A process group of its own, so that npm and everything that it starts can be ended together.
-  const child = spawn(command, [...words, '--port', String(port)], {
+  const child = spawn(command, [...args, '--port', String(port)], {
     cwd,
     env: { ...process.env, ...environment },
     stdio: 'ignore',

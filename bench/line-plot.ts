@@ -51,11 +51,11 @@ export function linePlot(series: readonly Series[], { title, xTitle, yTitle }: P
 }
 
 /** Round values from 0 to the first one that nothing exceeds. */
-export function ticksUpTo(most: number): number[] {
-  if (most <= 0) return [0, 1];
-  const magnitude = 10 ** Math.floor(Math.log10(most));
-  const step = [0.1, 0.2, 0.5, 1, 2].map((part) => part * magnitude).find((one) => most / one <= 8) ?? most;
-  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, index) => Number((index * step).toPrecision(6)));
+export function ticksUpTo(max: number): number[] {
+  if (max <= 0) return [0, 1];
+  const magnitude = 10 ** Math.floor(Math.log10(max));
+  const step = [0.1, 0.2, 0.5, 1, 2].map((part) => part * magnitude).find((one) => max / one <= 8) ?? max;
+  return Array.from({ length: Math.ceil(max / step) + 1 }, (_, index) => Number((index * step).toPrecision(6)));
 }
 
 function text(x: number, y: number, content: string, anchor: string, more = ''): string {

@@ -21,9 +21,9 @@ export async function memoryBench(options: BenchOptions): Promise<Row[]> {
   const shape = { model: await benchModel(options), threads: options.threads ?? 2, context, parallel: streams };
   const contenders = await startContenders(options, { ...shape, batch: 512 });
   try {
-    const found: (Memory | undefined)[] = [];
-    for (const contender of contenders) found.push(await oneOnEachStream(contender));
-    const [parley, peer] = found;
+    const samples: (Memory | undefined)[] = [];
+    for (const contender of contenders) samples.push(await oneOnEachStream(contender));
+    const [parley, peer] = samples;
     return parley ? memoryRows(parley, peer) : [];
   } finally {
     for (const contender of contenders) await contender.stop();

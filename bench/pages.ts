@@ -174,9 +174,9 @@ async function scroll(page: Page, scroller: string, direction: 1 | -1): Promise<
 const edits = 60;
 
 async function edit(page: Page): Promise<void> {
-  const place = page.locator('[data-passage]').nth(200);
-  await place.scrollIntoViewIfNeeded();
-  await place.click();
+  const passage = page.locator('[data-passage]').nth(200);
+  await passage.scrollIntoViewIfNeeded();
+  await passage.click();
   await page.keyboard.type('word '.repeat(edits / 5));
   await page.keyboard.press('Control+Enter');
 }

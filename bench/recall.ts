@@ -86,13 +86,13 @@ export async function recallRanks(
     const collections = await store.collections(owner);
     const ranks: RecallRanks[] = [];
     for (const question of asked) {
-      const found: Partial<Record<Way, number>> = {};
+      const rankByWay: Partial<Record<Way, number>> = {};
       for (const way of recallWays) {
         const { weights, joins } = ways[way];
         const search = async (limit: number): Promise<number> => {
           const query = { queries: [question.question], collections: [id], limit, weights };
-          const parts = { store: inProcess(store, joins), embedding: () => embedding, owner };
-          const { hits } = await searchDocuments(parts, query, collections, signal);
+          const deps = { store: inProcess(store, joins), embedding: () => embedding, owner };
+          const { hits } = await searchDocuments(deps, query, collections, signal);
           const isRight = (hit: (typeof hits)[number]): boolean =>
             hit.passage.name === question.page && hit.passage.text.includes(question.text);
           const index = hits.findIndex(isRight);
@@ -100,9 +100,9 @@ export async function recallRanks(
         };
         // With a limit of 5 fewer passages are there to be joined than with 10.
         const first = await search(5);
-        found[way] = first <= 5 ? first : Math.max(6, await search(10));
+        rankByWay[way] = first <= 5 ? first : Math.max(6, await search(10));
       }
-      ranks.push({ ...question, ...(found as Record<Way, number>) });
+      ranks.push({ ...question, ...(rankByWay as Record<Way, number>) });
     }
     return ranks;
   } finally {

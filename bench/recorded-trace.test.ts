@@ -28,8 +28,12 @@ test('recordedRequests: a request that quotes a chat names the passage', () => {
 });
 
 test('recordedRequests: requests at the same time follow the last one that had ended', () => {
-  const beside = { startedAt: 3600, endedAt: 9000, prompt: tokens(900, 30), reply: 1 };
-  const [, one, other] = recordedRequests([first, beside, { ...beside, startedAt: 3700, prompt: tokens(950, 30) }]);
+  const sideRequest = { startedAt: 3600, endedAt: 9000, prompt: tokens(900, 30), reply: 1 };
+  const [, one, other] = recordedRequests([
+    first,
+    sideRequest,
+    { ...sideRequest, startedAt: 3700, prompt: tokens(950, 30) },
+  ]);
   expect([one, other]).toMatchObject([
     { after: 0, afterMs: 600 },
     { after: 0, afterMs: 700 },
@@ -51,9 +55,9 @@ test('recordedTexts: have the lengths and the shared passages of the trace', () 
 });
 
 test('recordedTexts: a turn waits for the turn that it continues, even if another request ended later', () => {
-  const beside = { startedAt: 3000, endedAt: 3500, prompt: tokens(900, 30), reply: 1 };
+  const sideRequest = { startedAt: 3000, endedAt: 3500, prompt: tokens(900, 30), reply: 1 };
   const next = { startedAt: 3600, endedAt: 4000, prompt: [...first.prompt, ...tokens(500, 15)], reply: 3 };
-  expect(recordedTexts(recordedRequests([first, beside, next])).map(({ waitsFor }) => waitsFor)).toEqual([
+  expect(recordedTexts(recordedRequests([first, sideRequest, next])).map(({ waitsFor }) => waitsFor)).toEqual([
     [],
     [0],
     [0, 1],

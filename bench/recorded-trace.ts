@@ -25,16 +25,16 @@ const minPassage = 24;
 /** Describes requests by what they share. The tokens that a client sends back after a prompt are those of its reply. */
 export function recordedRequests(exchanges: readonly Exchange[]): RecordedRequest[] {
   const earlier: (readonly number[])[] = [];
-  const places = new Map<string, Passage>();
+  const passages = new Map<string, Passage>();
   return exchanges.map((exchange, index) => {
-    const prompt = passagesOf(exchange.prompt, earlier, places);
+    const prompt = passagesOf(exchange.prompt, earlier, passages);
     const next = exchanges.slice(index + 1).find((other) => startsWith(other.prompt, exchange.prompt));
     const end = exchange.prompt.length;
     const text = [...exchange.prompt, ...(next?.prompt.slice(end, end + exchange.reply) ?? [])];
     earlier.push(text);
     for (let from = 0; from + minPassage <= text.length; from += 1) {
       const key = text.slice(from, from + minPassage).join();
-      if (!places.has(key)) places.set(key, [index, from, minPassage]);
+      if (!passages.has(key)) passages.set(key, [index, from, minPassage]);
     }
     const before = latestEnd(exchanges.slice(0, index), exchange.startedAt);
     const since = (before === undefined ? exchanges[0]?.startedAt : exchanges[before]?.endedAt) ?? 0;
@@ -46,23 +46,23 @@ export function recordedRequests(exchanges: readonly Exchange[]): RecordedReques
 function passagesOf(
   tokens: readonly number[],
   earlier: readonly (readonly number[])[],
-  places: ReadonlyMap<string, Passage>,
+  passages: ReadonlyMap<string, Passage>,
 ): (number | Passage)[] {
-  const parts: (number | Passage)[] = [];
+  const segments: (number | Passage)[] = [];
   let fresh = 0;
   for (let at = 0; at < tokens.length; ) {
-    const passage = at === 0 ? longestPrefix(tokens, earlier) : continued(tokens, at, earlier, places);
+    const passage = at === 0 ? longestPrefix(tokens, earlier) : continued(tokens, at, earlier, passages);
     if (!passage) {
       fresh += 1;
       at += 1;
       continue;
     }
-    if (fresh > 0) parts.push(fresh);
+    if (fresh > 0) segments.push(fresh);
     fresh = 0;
-    parts.push(passage);
+    segments.push(passage);
     at += passage[2];
   }
-  return fresh > 0 ? [...parts, fresh] : parts;
+  return fresh > 0 ? [...segments, fresh] : segments;
 }
 
 function longestPrefix(tokens: readonly number[], earlier: readonly (readonly number[])[]): Passage | undefined {
@@ -75,11 +75,11 @@ function continued(
   tokens: readonly number[],
   at: number,
   earlier: readonly (readonly number[])[],
-  places: ReadonlyMap<string, Passage>,
+  passages: ReadonlyMap<string, Passage>,
 ): Passage | undefined {
-  const place = places.get(tokens.slice(at, at + minPassage).join());
-  if (!place) return undefined;
-  const [request, from] = place;
+  const passage = passages.get(tokens.slice(at, at + minPassage).join());
+  if (!passage) return undefined;
+  const [request, from] = passage;
   return [request, from, commonLength(tokens, at, earlier[request] as readonly number[], from)];
 }
 

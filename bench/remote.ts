@@ -93,21 +93,21 @@ async function firstTokens({ behind, front }: Pair, { quick, log }: BenchOptions
   const proxy = await startProxy(behind.port);
   const rows: Row[] = [];
   for (const target of targets) {
-    const ways = [
+    const routes = [
       { port: behind.port, times: [] as number[] },
       { port: proxy.port, times: [] as number[] },
       { port: front.port, times: [] as number[] },
     ];
     // Alternating, so that a disturbance affects all of them; the first runs warm up the JIT.
     for (let round = -100; round < rounds; round += 1) {
-      for (const { port, times } of ways) {
+      for (const { port, times } of routes) {
         const time = await firstTokenMs(port, target);
         if (round >= 0) times.push(time);
       }
     }
-    const [direct, least, through] = ways.map(({ times }) => leastDisturbed(times)) as [number, number, number];
+    const [direct, bareProxy, through] = routes.map(({ times }) => leastDisturbed(times)) as [number, number, number];
     log(
-      `${target.name}: ${direct.toFixed(3)} ms direct, ${least.toFixed(3)} ms by a bare proxy, ${through.toFixed(3)} ms through`,
+      `${target.name}: ${direct.toFixed(3)} ms direct, ${bareProxy.toFixed(3)} ms by a bare proxy, ${through.toFixed(3)} ms through`,
     );
     const row = { bench: 'remote', unit: 'ms' } as const;
     rows.push({
@@ -116,7 +116,7 @@ async function firstTokens({ behind, front }: Pair, { quick, log }: BenchOptions
       value: through - direct,
       goal: { atMost: 1 },
     });
-    rows.push({ ...row, what: `added by the least that Node can do, ${target.name}`, value: least - direct });
+    rows.push({ ...row, what: `added by the least that Node can do, ${target.name}`, value: bareProxy - direct });
   }
   await proxy.stop();
   return rows;

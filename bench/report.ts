@@ -29,11 +29,11 @@ export function table(rows: readonly Row[]): string {
 
 /** The heads and the cells of a table of all figures. */
 export function tableOf(rows: readonly Row[]): string[][] {
-  const beside = rows.some(({ peer }) => peer !== undefined);
-  const heads = beside
+  const hasPeer = rows.some(({ peer }) => peer !== undefined);
+  const heads = hasPeer
     ? ['bench', 'what', 'Parley', 'peer', 'Parley ÷ peer', 'goal', '']
     : ['bench', 'what', 'measured', 'goal', ''];
-  return [heads, ...rows.map((row) => cellsOf(row, beside))];
+  return [heads, ...rows.map((row) => cellsOf(row, hasPeer))];
 }
 
 /** Columns of words; all others are figures, aligned to the right. */
@@ -48,16 +48,16 @@ export function markdownTable(heads: readonly string[], rows: readonly (readonly
   return [line(heads), rule, ...rows.map(line)].join('\n');
 }
 
-function cellsOf(row: Row, beside: boolean): string[] {
+function cellsOf(row: Row, hasPeer: boolean): string[] {
   const { bench, what, value, unit, goal, peer, ratioGoal } = row;
   const withUnit = (number: number): string => `${figure(number)} ${unit}`.trim();
-  const others = [peer ? withUnit(peer.value) : '', peer?.ratio === undefined ? '' : figure(peer.ratio)];
-  const wanted = goal ? `${told(goal)} ${unit}`.trim() : ratioGoal && peer ? told(ratioGoal) : '';
+  const peerCells = [peer ? withUnit(peer.value) : '', peer?.ratio === undefined ? '' : figure(peer.ratio)];
+  const goalCell = goal ? `${bound(goal)} ${unit}`.trim() : ratioGoal && peer ? bound(ratioGoal) : '';
   const verdict = { true: 'reached', false: 'missed', undefined: '' }[String(goalReached(row))] ?? '';
-  return [bench, what, withUnit(value), ...(beside ? others : []), wanted, verdict];
+  return [bench, what, withUnit(value), ...(hasPeer ? peerCells : []), goalCell, verdict];
 }
 
-const told = (goal: Goal): string => ('atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`);
+const bound = (goal: Goal): string => ('atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`);
 
 function figure(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(3);

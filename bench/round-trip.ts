@@ -53,7 +53,7 @@ async function spokenBy(
     const file = sounds && join(sounds, `${voice}-${createHash('sha256').update(sentence.text).digest('hex')}.wav`);
     if (file && existsSync(file)) return { sentence, wav: readFileSync(file) };
     running ??= startServer(server, { flags: ['--nomodel', '--ttsmodel', voice] });
-    const wav = await spoken((await running).port, sentence.text);
+    const wav = await speechOf((await running).port, sentence.text);
     if (file) {
       mkdirSync(sounds, { recursive: true });
       writeFileSync(file, wav);
@@ -62,10 +62,10 @@ async function spokenBy(
   };
   try {
     const all = async (kind: Kind): Promise<readonly Recording[]> => {
-      const found: Recording[] = [];
-      for (const sentence of kinds[kind].slice(0, quick ? 5 : undefined)) found.push(await speak(sentence));
-      log(`${voice} spoke ${found.length} ${kind} sentences`);
-      return found;
+      const recordings: Recording[] = [];
+      for (const sentence of kinds[kind].slice(0, quick ? 5 : undefined)) recordings.push(await speak(sentence));
+      log(`${voice} spoke ${recordings.length} ${kind} sentences`);
+      return recordings;
     };
     return { plain: await all('plain'), hard: await all('hard') };
   } finally {
@@ -86,11 +86,11 @@ async function heardBy(server: string, ear: string, { voice, recordings, log }: 
     for (const kind of ['plain', 'hard'] as const) {
       let [words, errors, exact] = [0, 0, 0];
       for (const { sentence, wav } of recordings[kind]) {
-        const wanted = heardWords(sentence.heard ?? sentence.text);
+        const reference = heardWords(sentence.heard ?? sentence.text);
         const text = await transcribed(running.port, wav);
-        const wrong = wordErrors(wanted, heardWords(text));
+        const wrong = wordErrors(reference, heardWords(text));
         if (wrong > 0) log(`${voice}, ${name}: ${JSON.stringify(sentence.text)} heard as ${JSON.stringify(text)}`);
-        words += wanted.length;
+        words += reference.length;
         errors += wrong;
         exact += wrong === 0 ? 1 : 0;
       }
@@ -104,7 +104,7 @@ async function heardBy(server: string, ear: string, { voice, recordings, log }: 
   }
 }
 
-async function spoken(port: number, input: string): Promise<Uint8Array> {
+async function speechOf(port: number, input: string): Promise<Uint8Array> {
   const body = JSON.stringify({ input, response_format: 'wav' });
   const reply = await fetch(`http://127.0.0.1:${port}/v1/audio/speech`, { method: 'POST', body });
   if (!reply.ok) throw new Error(`the server answered ${reply.status}: ${await reply.text()}`);

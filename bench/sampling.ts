@@ -52,8 +52,8 @@ export async function samplingBench({ quick, log }: BenchOptions): Promise<Row[]
       rows.push({ bench: 'sampling', what, value, unit: 'µs' });
       if (vocabularySize > 32_000) continue;
       const share = (value / tokenMicroseconds) * 100;
-      const wanted = goal === undefined ? {} : { goal: { atMost: goal } };
-      rows.push({ bench: 'sampling', what: `${name}, of a token`, value: share, unit: '%', ...wanted });
+      const goalField = goal === undefined ? {} : { goal: { atMost: goal } };
+      rows.push({ bench: 'sampling', what: `${name}, of a token`, value: share, unit: '%', ...goalField });
     }
   }
   rows.push({

@@ -45,10 +45,10 @@ test('simulate: without pauses, rejected drafts cost time', () => {
 });
 
 test('simulate: without short chunks, a long prompt stops a stream for a whole batch', () => {
-  const beside = trace({
+  const mixed = trace({
     chats: [chat(10, 60), { ...chat(2000, 1), turns: [{ afterMs: 100, added: 2000, reply: 1 }] }],
   });
-  const [short, whole] = [simulate(beside, machine), simulate(beside, machine, ['shortChunks'])];
+  const [short, whole] = [simulate(mixed, machine), simulate(mixed, machine, ['shortChunks'])];
   expect(short.gapMs).toBeLessThan(whole.gapMs / 2);
 });
 

@@ -178,7 +178,7 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
     }),
   );
   const texts = trace.chats.map(({ system }) => Array.from({ length: system }, (_, index) => index));
-  const asked: Request[] = [];
+  const arrived: Request[] = [];
   const running: Simulated[] = [];
   const firstTokens: number[] = [];
   const gaps: number[] = [];
@@ -186,8 +186,8 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
   let chunk: number = batching.firstChunk;
 
   const add = (request: Omit<Request, 'prompt'>) => {
-    asked.push({ ...request, prompt: Int32Array.from(request.text) });
-    asked.sort((a, b) => a.askedAt - b.askedAt);
+    arrived.push({ ...request, prompt: Int32Array.from(request.text) });
+    arrived.sort((a, b) => a.askedAt - b.askedAt);
   };
   const ask = (chat: number, turn: number) => {
     const { system, turns, predictable } = trace.chats[chat] as Chat;
@@ -216,11 +216,11 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
     }
   };
   const admit = () => {
-    while (asked[0] && asked[0].askedAt <= now) {
-      const [request] = asked as [Request];
+    while (arrived[0] && arrived[0].askedAt <= now) {
+      const [request] = arrived as [Request];
       const choice = chooseSlot(slots, { prompt: request.prompt, canCopy: true, isControl: () => false }, on);
       if (!choice) return;
-      asked.shift();
+      arrived.shift();
       const { slot, reusable } = choice;
       slot.computed = Math.min(reusable, request.prompt.length - 1);
       slot.promptLength = request.prompt.length;
@@ -296,10 +296,10 @@ export function simulate(trace: Trace, machine: Machine, off: readonly (keyof Sw
 
   for (const index of trace.chats.keys()) ask(index, 0);
   askRecorded();
-  while (asked.length + running.length > 0) {
+  while (arrived.length + running.length > 0) {
     admit();
     if (running.length === 0) {
-      now = Math.max(now, asked[0]?.askedAt ?? now);
+      now = Math.max(now, arrived[0]?.askedAt ?? now);
       continue;
     }
     const state = () => ({

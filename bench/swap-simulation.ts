@@ -142,14 +142,14 @@ export async function simulateSwaps(
   const serve = async ({ atMs, model, ms }: SwapRequest, index: number): Promise<void> => {
     const loadsBefore = loads;
     const expected = registry.expect('text', model);
-    const place = queue.enter({ lane: model });
-    await place.turn;
+    const ticket = queue.enter({ lane: model });
+    await ticket.turn;
     const { release } = await registry.use('text', model, undefined, { expected });
     waitedMs[index] = events.now - atMs;
     loadsSeen[index] = loads - loadsBefore;
     events.at(events.now + ms, () => {
       release();
-      place.leave();
+      ticket.leave();
     });
   };
   for (const [index, request] of requests.entries()) events.at(request.atMs, () => void serve(request, index));

@@ -26,9 +26,9 @@ export async function talkBench({ server, quick, log }: BenchOptions): Promise<R
   const { port, stop } = await startServer(server, { flags: [] });
   const answers: Answered[] = [];
   try {
-    const spoken = await Promise.all(questions.map((question) => speechOf(port, question)));
+    const recordings = await Promise.all(questions.map((question) => speechOf(port, question)));
     for (let round = 0; round < (quick ? 1 : 3); round += 1) {
-      for (const [index, speech] of spoken.entries()) {
+      for (const [index, speech] of recordings.entries()) {
         const { heard, ...answered } = await ask(port, speech);
         answers.push(answered);
         const { transcript, text, sound } = answered;

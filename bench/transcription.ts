@@ -137,13 +137,13 @@ async function chunks(sound: Float32Array, { longestSeconds }: Recogniser): Prom
     margin: 0.4 * soundRate,
     quietest: (_, to) => to,
   });
-  const found = [];
+  const cuts = [];
   const watch = { here: <Result>(_: number, work: () => Result): Result => work() };
   for await (const { spans } of voice.listen([sound], { signal: new AbortController().signal, watch })) {
-    for (const span of spans) found.push(...cutter.add(span));
+    for (const span of spans) cuts.push(...cutter.add(span));
   }
-  found.push(...cutter.end(sound.length));
-  return found.map(({ start, end }) => sound.slice(start, end));
+  cuts.push(...cutter.end(sound.length));
+  return cuts.map(({ start, end }) => sound.slice(start, end));
 }
 
 async function recognised(recogniser: Recogniser, pieces: readonly Float32Array[]): Promise<void> {

@@ -37,14 +37,14 @@ export async function voicesBench({ server, quick, threads = defaultThreads(), l
   try {
     await overHttp(port, [pid], 'Hello.');
     const worker = childrenOf(pid).at(-1) ?? pid;
-    const seen = { server: [] as Spoken[], bare: [] as Spoken[] };
+    const runs = { server: [] as Spoken[], bare: [] as Spoken[] };
     for (let round = 0; round < rounds; round += 1) {
-      seen.server.push(await overHttp(port, [pid, worker], text));
-      seen.bare.push(await bare(text));
-      log([seen.server, seen.bare].map((all) => told(all.at(-1))).join(', bare: '));
+      runs.server.push(await overHttp(port, [pid, worker], text));
+      runs.bare.push(await bare(text));
+      log([runs.server, runs.bare].map((all) => timings(all.at(-1))).join(', bare: '));
     }
     const row = (what: string, unit: string, of: (spoken: Spoken) => number): Row => {
-      const [value, peer] = [seen.server, seen.bare].map((all) => median(all.map(of))) as [number, number];
+      const [value, peer] = [runs.server, runs.bare].map((all) => median(all.map(of))) as [number, number];
       return { bench: 'voices', what, value, unit, peer: { value: peer, ratio: value / peer } };
     };
     return [
@@ -63,7 +63,7 @@ export async function voicesBench({ server, quick, threads = defaultThreads(), l
   }
 }
 
-function told(spoken: Spoken | undefined): string {
+function timings(spoken: Spoken | undefined): string {
   if (!spoken) return '';
   const { firstMs, totalMs, processorMs, seconds } = spoken;
   return `${seconds.toFixed(1)} s of sound, first after ${firstMs.toFixed(0)} ms, all ${totalMs.toFixed(0)} ms, processor ${processorMs.toFixed(0)} ms`;

@@ -11,9 +11,9 @@ describe('wordErrors', () => {
     ['a b c', '', 3],
     ['', 'a b', 2],
     ['the cat sat down', 'a cat sat', 2],
-  ])('%j heard as %j has %i', (wanted, heard, errors) => {
+  ])('%j heard as %j has %i', (reference, hypothesis, errors) => {
     const words = (text: string) => text.split(' ').filter(Boolean);
-    expect(wordErrors(words(wanted), words(heard))).toBe(errors);
+    expect(wordErrors(words(reference), words(hypothesis))).toBe(errors);
   });
 });
 

@@ -45,15 +45,15 @@ export function heardWords(text: string): readonly string[] {
 }
 
 /** Substitutions, insertions and deletions that lead from one list of words to the other: the edit distance. */
-export function wordErrors(wanted: readonly string[], heard: readonly string[]): number {
-  let row = Array.from({ length: heard.length + 1 }, (_, index) => index);
-  for (const [index, word] of wanted.entries()) {
+export function wordErrors(reference: readonly string[], hypothesis: readonly string[]): number {
+  let row = Array.from({ length: hypothesis.length + 1 }, (_, index) => index);
+  for (const [index, word] of reference.entries()) {
     const next = [index + 1];
-    for (const [column, other] of heard.entries()) {
+    for (const [column, other] of hypothesis.entries()) {
       const changed = (row[column] as number) + (word === other ? 0 : 1);
       next.push(Math.min(changed, (row[column + 1] as number) + 1, (next[column] as number) + 1));
     }
     row = next;
   }
-  return row[heard.length] as number;
+  return row[hypothesis.length] as number;
 }

@@ -7,18 +7,18 @@ import { ensureInstalled, root } from './set-up.mjs';
 // Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built; the
 // other words are described in docs/performance.md.
 ensureInstalled({ tests: true });
-const words = process.argv.slice(2);
-const given = words.indexOf('--server');
+const args = process.argv.slice(2);
+const serverFlag = args.indexOf('--server');
 const path = (name) => fileURLToPath(new URL(name, root));
 const run = (file, ...rest) => {
   const { status } = spawnSync(process.execPath, [path(file), ...rest], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 };
-if (given < 0) {
+if (serverFlag < 0) {
   await build();
-  words.push('--server', path('dist/main.js'));
+  args.push('--server', path('dist/main.js'));
 }
 run('node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.bench.json');
 // The compiled modules look for the weights beside their own folder.
 if (!existsSync(path('.cache/bench/weights'))) symlinkSync(path('weights'), path('.cache/bench/weights'), 'junction');
-run('.cache/bench/bench/main.js', ...words);
+run('.cache/bench/bench/main.js', ...args);

@@ -42,7 +42,7 @@ export async function build() {
 
 /** The commit that is built, with `-dirty` if files differ from it. Undefined without git, and outside of our own repository. */
 function builtCommit() {
-  const git = (...words) => spawnSync('git', words, { cwd: root, encoding: 'utf8' }).stdout?.trim() || undefined;
+  const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() || undefined;
   const top = git('rev-parse', '--show-toplevel');
   if (!top || realpathSync(top) !== realpathSync(fileURLToPath(root))) return undefined;
   return git('describe', '--always', '--dirty', '--abbrev=12', '--exclude=*');

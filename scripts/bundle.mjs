@@ -120,8 +120,8 @@ function serverFiles(from, programs) {
 
 /** The programs that a module names by their address, without the ending. */
 function startedBy(name, code) {
-  const found = code.matchAll(/new URL\(\s*['"]([^'"]+)\.js['"],\s*import\.meta\.url,?\s*\)/g);
-  return [...found].map(([, path]) => posix.join(posix.dirname(name), path));
+  const workerUrls = code.matchAll(/new URL\(\s*['"]([^'"]+)\.js['"],\s*import\.meta\.url,?\s*\)/g);
+  return [...workerUrls].map(([, path]) => posix.join(posix.dirname(name), path));
 }
 
 /** A module finds other files from its original location. */

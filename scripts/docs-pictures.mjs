@@ -6,16 +6,16 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 
-const place = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const page = place('docs/images.md');
-const folder = place('docs/pictures');
+const pathOf = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const page = pathOf('docs/images.md');
+const folder = pathOf('docs/pictures');
 const [begin, end] = ['<!-- pictures: begin -->', '<!-- pictures: end -->'];
 const steps = 14;
 const size = { width: 256, height: 256 };
 
 /** Pictures that others begin from, by their names: they stand in a request as these words. */
-const made = new Map();
-const picture = (name) => `(${name}, in base64)`;
+const imagesByName = new Map();
+const placeholder = (name) => `(${name}, in base64)`;
 
 const sampler = { seed: 3, steps, cfg: 2.5, sampler_name: 'euler', scheduler: 'simple', denoise: 1 };
 const links = { model: ['4', 0], positive: ['6', 0], negative: ['7', 0], latent_image: ['5', 0] };
@@ -51,7 +51,7 @@ const requests = [
     path: '/sdapi/v1/img2img',
     json: {
       prompt: 'a parrot',
-      init_images: [picture('bird')],
+      init_images: [placeholder('bird')],
       denoising_strength: 0.85,
       seed: 7,
       steps,
@@ -65,8 +65,8 @@ const requests = [
     path: '/sdapi/v1/img2img',
     json: {
       prompt: 'a purple mushroom',
-      init_images: [picture('mushroom')],
-      mask: picture('right'),
+      init_images: [placeholder('mushroom')],
+      mask: placeholder('right'),
       denoising_strength: 0.95,
       seed: 3,
       steps,
@@ -78,7 +78,7 @@ const requests = [
     title: 'Upscaling',
     note: 'The model draws 64 pixels, as in the first image here ("a fox face"); the upscaler enlarges it with sharp edges.',
     path: '/sdapi/v1/extra-single-image',
-    json: { image: picture('fox-small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
+    json: { image: placeholder('fox-small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
     before: 'fox-small',
     names: ['fox'],
   },
@@ -115,7 +115,7 @@ const requests = [
 ];
 
 /** As somebody would type it, with names for pictures. */
-function shown({ path, json, form, files }) {
+function shellCommand({ path, json, form, files }) {
   const address = `http://localhost:5001${path}`;
   if (json) return `curl ${address} -d '${written(json)}'`;
   const parts = Object.entries(form).map(([name, value]) =>
@@ -140,8 +140,8 @@ function filled(value) {
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filled(each)]));
   }
-  const name = [...made.keys()].find((each) => value === picture(each));
-  return name === undefined ? value : made.get(name).toString('base64');
+  const name = [...imagesByName.keys()].find((each) => value === placeholder(each));
+  return name === undefined ? value : imagesByName.get(name).toString('base64');
 }
 
 async function ask(base, { path, json, form, files }) {
@@ -149,7 +149,7 @@ async function ask(base, { path, json, form, files }) {
   if (form) {
     body = new FormData();
     for (const [name, value] of Object.entries(form)) {
-      if (files.includes(name)) body.append(name, new Blob([made.get(value)]), `${value}.png`);
+      if (files.includes(name)) body.append(name, new Blob([imagesByName.get(value)]), `${value}.png`);
       else body.append(name, value);
     }
   }
@@ -190,21 +190,21 @@ async function prepare(base) {
       .composite([{ input: await over.toBuffer(), left, top }])
       .png()
       .toBuffer();
-  made.set('right', await onto(plain(256, 256, '#000'), plain(128, 256, '#fff'), 128, 0));
-  made.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 92, '#000'), 0, 164));
+  imagesByName.set('right', await onto(plain(256, 256, '#000'), plain(128, 256, '#fff'), 128, 0));
+  imagesByName.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 92, '#000'), 0, 164));
   const json = { prompt: 'a fox face', seed: 3, steps, width: 64, height: 64 };
   const [small] = await picturesOf(base, { path: '/sdapi/v1/txt2img', json });
   await keep('fox-small', small);
 }
 
 async function keep(name, bytes) {
-  made.set(name, bytes);
+  imagesByName.set(name, bytes);
   await sharp(bytes).webp({ quality: 82 }).toFile(`${folder}/${name}.webp`);
   console.log(name);
 }
 
 async function started() {
-  const child = spawn(process.execPath, [place('dist/main.js'), '--port', '0'], {
+  const child = spawn(process.execPath, [pathOf('dist/main.js'), '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -227,7 +227,9 @@ try {
     for (const [index, bytes] of (await picturesOf(base, request)).entries()) await keep(names[index], bytes);
     const images = [before, ...names].filter(Boolean).map((name) => `![${title}](pictures/${name}.webp)`);
     parts.push(
-      [`### ${title}`, note, `\`\`\`sh\n${shown(request)}\n\`\`\``, images.join('\n')].filter(Boolean).join('\n\n'),
+      [`### ${title}`, note, `\`\`\`sh\n${shellCommand(request)}\n\`\`\``, images.join('\n')]
+        .filter(Boolean)
+        .join('\n\n'),
     );
   }
   const text = readFileSync(page, 'utf8');

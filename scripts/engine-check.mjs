@@ -14,12 +14,12 @@ const { differences, probeProgram, usedFacts } = await importModule('scripts/eng
 const { predictionDifferences } = await importModule('scripts/engine-check/prediction.ts');
 const { isSupportedArchitecture } = await importModule('src/gguf/architectures.ts');
 
-const words = process.argv.slice(2);
-const option = (name) => (words.includes(name) ? words[words.indexOf(name) + 1] : undefined);
+const argv = process.argv.slice(2);
+const option = (name) => (argv.includes(name) ? argv[argv.indexOf(name) + 1] : undefined);
 const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const packages = Object.keys(optionalDependencies).filter((name) => name.startsWith('@node-llama-cpp/'));
 const pinned = optionalDependencies[packages[0]];
-const version = words.find((word, index) => /^\d/.test(word) && words[index - 1] !== '--source') ?? pinned;
+const version = argv.find((arg, index) => /^\d/.test(arg) && argv[index - 1] !== '--source') ?? pinned;
 let failed = false;
 
 function run(command, args, options = {}) {
@@ -112,7 +112,7 @@ report(
 
 const factsFile = new URL('scripts/engine-check/facts.json', root);
 const text = `${JSON.stringify(used, undefined, 2)}\n`;
-if (words.includes('--write')) {
+if (argv.includes('--write')) {
   writeFileSync(factsFile, text);
   console.log('\nWritten: scripts/engine-check/facts.json');
 } else if (version === pinned) {

@@ -55,8 +55,8 @@ const work = path('.cache/release');
 const captured = { encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'inherit'] };
 const thisSystem = `${process.platform}-${process.arch}`;
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(systems);
-const unknown = wanted.filter((system) => !(system in systems));
+const targets = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(systems);
+const unknown = targets.filter((system) => !(system in systems));
 if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: choose from ${Object.keys(systems).join(', ')}`);
 if (!(thisSystem in systems))
   throw new Error(`a release cannot be made on ${thisSystem}, because npm has no Node for it`);
@@ -71,7 +71,7 @@ for (const file of outdated) rmSync(join(release, file), { recursive: true });
 const { bundleScript } = await import('./bundle.mjs');
 await bundleScript(path('src/one-file/main.ts'), join(work, 'one-file.cjs'));
 const hostNode = nodeFor(thisSystem);
-for (const system of wanted) await make(system);
+for (const system of targets) await make(system);
 writeSums();
 
 async function make(system) {
@@ -200,8 +200,8 @@ function nodePackage(system) {
   mkdirSync(downloads, { recursive: true });
   const [file] = JSON.parse(runNpm(['pack', `${node}@${nodeVersion}`, '--json'], downloads));
   const packed = join(downloads, file.filename);
-  const found = digest('sha512', readFileSync(packed), 'base64');
-  if (found !== sha512) throw new Error(`${node}@${nodeVersion} has the SHA-512 ${found} instead of ${sha512}`);
+  const integrity = digest('sha512', readFileSync(packed), 'base64');
+  if (integrity !== sha512) throw new Error(`${node}@${nodeVersion} has the SHA-512 ${integrity} instead of ${sha512}`);
   mkdirSync(`${folder}.part`, { recursive: true });
   run('tar', ['-xzf', packed, '-C', `${folder}.part`]);
   rmSync(packed);
@@ -231,15 +231,15 @@ function filesOf(folder) {
 }
 
 /** These return the output, and end the release where the command fails. */
-function runNpm(words, cwd) {
-  return outputOf('npm', words, npm(words, { ...captured, cwd }));
+function runNpm(args, cwd) {
+  return outputOf('npm', args, npm(args, { ...captured, cwd }));
 }
 
-function run(command, words) {
-  return outputOf(command, words, spawnSync(command, words, captured));
+function run(command, args) {
+  return outputOf(command, args, spawnSync(command, args, captured));
 }
 
-function outputOf(command, words, { status, stdout, error }) {
+function outputOf(command, args, { status, stdout, error }) {
   if (status === 0) return stdout;
-  throw new Error(`${command} ${words[0]} failed (${error?.message ?? `exit code ${status}`})`);
+  throw new Error(`${command} ${args[0]} failed (${error?.message ?? `exit code ${status}`})`);
 }

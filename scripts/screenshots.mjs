@@ -651,8 +651,8 @@ const browser = await chromium.launch({
 });
 try {
   const isWanted = (name, all) => {
-    const wanted = Object.keys(all).filter((one) => process.argv.includes(one));
-    return wanted.length === 0 || wanted.includes(name);
+    const selected = Object.keys(all).filter((one) => process.argv.includes(one));
+    return selected.length === 0 || selected.includes(name);
   };
   for (const [name, prepare] of Object.entries(scenes)) {
     if (!isWanted(name, scenes)) continue;
@@ -714,12 +714,12 @@ function start(flags, address) {
   });
   started.push(child);
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     child.stdout.on('data', (text) => {
-      said += text;
-      const found = address.exec(said);
-      if (found) resolve(found[1]);
+      output += text;
+      const match = address.exec(output);
+      if (match) resolve(match[1]);
     });
-    child.once('exit', () => reject(new Error(said)));
+    child.once('exit', () => reject(new Error(output)));
   });
 }

@@ -17,7 +17,7 @@ export function ensureInstalled({ tests = false } = {}) {
   if (isInstalled(installed, all)) return;
   console.log('Installing packages …');
   const options = [`--workspaces=${all}`, '--include-workspace-root', '--prefer-offline', '--loglevel=error'];
-  const install = (...words) => npm([...words, ...options], { cwd: root, stdio: 'inherit' }).status;
+  const install = (...args) => npm([...args, ...options], { cwd: root, stdio: 'inherit' }).status;
   // Exactly what the lock file says. It names the parts of five systems; on another one `npm ci` may miss an optional part
   // that the lock file has never heard of, and a plain install of the same locked versions finds it.
   const status = install('ci') === 0 ? 0 : install('install', '--no-save');
@@ -28,19 +28,19 @@ export function ensureInstalled({ tests = false } = {}) {
 }
 
 /** Runs npm to its end. */
-export function npm(words, options) {
+export function npm(args, options) {
   const windows = process.platform === 'win32';
-  return spawnSync(windows ? 'npm.cmd' : 'npm', words, { ...options, shell: windows });
+  return spawnSync(windows ? 'npm.cmd' : 'npm', args, { ...options, shell: windows });
 }
 
 /** Whether all direct dependencies are there, and everything that is there has the version of the lock file. */
 function isInstalled(installed, tests) {
   const locked = packagesOf('package-lock.json');
-  const wanted = [locked[''], ...(tests ? [locked.test] : [])].flatMap(({ dependencies, devDependencies }) =>
+  const required = [locked[''], ...(tests ? [locked.test] : [])].flatMap(({ dependencies, devDependencies }) =>
     Object.keys({ ...dependencies, ...devDependencies }),
   );
   return (
-    wanted.every((name) => installed[`node_modules/${name}`]) &&
+    required.every((name) => installed[`node_modules/${name}`]) &&
     Object.entries(installed).every(([name, { version }]) => locked[name]?.version === version)
   );
 }

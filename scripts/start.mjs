@@ -5,9 +5,9 @@ import { build } from './build.mjs';
 import { newestChange, root } from './set-up.mjs';
 
 // Installs and builds what is missing or out of date, then becomes the server, with the flags of this command line.
-const gone = whenAncestorsGo(process.env.npm_execpath !== undefined);
+const parentExit = whenAncestorsGo(process.env.npm_execpath !== undefined);
 const entry = new URL('dist/main.js', root);
 if (!existsSync(entry) || Math.max(newestChange('src'), newestChange('web')) > newestChange('dist')) await build();
-gone.then(() => process.kill(process.pid, 'SIGTERM'));
+parentExit.then(() => process.kill(process.pid, 'SIGTERM'));
 process.argv[1] = fileURLToPath(entry);
 await import(entry);

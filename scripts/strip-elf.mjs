@@ -12,27 +12,27 @@ export function stripElf(bytes) {
   const header = (index) => bytes.subarray(start + index * size, start + (index + 1) * size);
   const sections = Array.from({ length: bytes.readUInt16LE(0x3c) }, (_, index) => header(index));
   const isLoaded = (section) => (section.readBigUInt64LE(0x08) & loaded) !== 0n;
-  const kept = sections.findLastIndex(isLoaded) + 1;
+  const loadedCount = sections.findLastIndex(isLoaded) + 1;
   // Sections refer to each other by index, so those in front have to stay.
-  if (kept === 0 || !sections.slice(1, kept).every(isLoaded)) return bytes;
+  if (loadedCount === 0 || !sections.slice(1, loadedCount).every(isLoaded)) return bytes;
   const offset = (section) => Number(section.readBigUInt64LE(0x18));
   const length = (section) => Number(section.readBigUInt64LE(0x20));
   const hasBytes = (section) => section.readUInt32LE(0x04) !== 8;
-  const end = Math.max(...sections.slice(0, kept).map((one) => offset(one) + (hasBytes(one) ? length(one) : 0)));
+  const end = Math.max(...sections.slice(0, loadedCount).map((one) => offset(one) + (hasBytes(one) ? length(one) : 0)));
   const names = sections[bytes.readUInt16LE(0x3e)];
   const namesHeader = Buffer.from(names);
   namesHeader.writeBigUInt64LE(BigInt(end), 0x18);
   const table = Math.ceil((end + length(names)) / 8) * 8;
   const head = Buffer.from(bytes.subarray(0, 0x40));
   head.writeBigUInt64LE(BigInt(table), 0x28);
-  head.writeUInt16LE(kept + 1, 0x3c);
-  head.writeUInt16LE(kept, 0x3e);
+  head.writeUInt16LE(loadedCount + 1, 0x3c);
+  head.writeUInt16LE(loadedCount, 0x3e);
   return Buffer.concat([
     head,
     bytes.subarray(0x40, end),
     bytes.subarray(offset(names), offset(names) + length(names)),
     Buffer.alloc(table - end - length(names)),
-    ...sections.slice(0, kept),
+    ...sections.slice(0, loadedCount),
     namesHeader,
   ]);
 }

@@ -105,9 +105,9 @@ const pages = readSources(fileURLToPath(new URL('../web/src', import.meta.url)),
 
 /** What is made from the product besides the program: documents and measurements. */
 const workbench = ['bench', 'scripts', 'scripts/conversion', 'scripts/pages'].flatMap((folder) => {
-  const place = fileURLToPath(new URL(`../${folder}`, import.meta.url));
-  const names = readdirSync(place).filter((name) => /\.m?[jt]s$/.test(name) && !name.endsWith('.test.ts'));
-  return names.map((name) => readFileSync(join(place, name), 'utf8'));
+  const path = fileURLToPath(new URL(`../${folder}`, import.meta.url));
+  const names = readdirSync(path).filter((name) => /\.m?[jt]s$/.test(name) && !name.endsWith('.test.ts'));
+  return names.map((name) => readFileSync(join(path, name), 'utf8'));
 });
 
 function readSources(root: string, name: RegExp): readonly SourceFile[] {
@@ -119,9 +119,9 @@ function readSources(root: string, name: RegExp): readonly SourceFile[] {
 
 function readSource(root: string, file: string): SourceFile {
   const text = readFileSync(file, 'utf8');
-  const wanted =
+  const expected =
     /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s*['"](\.[^'"]+)['"]/g;
-  const imports = [...text.matchAll(wanted)].map(([, from, dynamic, bare]) =>
+  const imports = [...text.matchAll(expected)].map(([, from, dynamic, bare]) =>
     slashes(relative(root, join(dirname(file), from ?? dynamic ?? bare ?? ''))),
   );
   return { path: slashes(relative(root, file)), text, imports };
@@ -235,8 +235,8 @@ describe('imports', () => {
 
 /** `a`, `a/b` of `a/b/c.ts`. */
 function parentsOf(path: string): readonly string[] {
-  const parts = path.split('/').slice(0, -1);
-  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+  const folders = path.split('/').slice(0, -1);
+  return folders.map((_, index) => folders.slice(0, index + 1).join('/'));
 }
 
 /** The folder inside of this one that a file lies in; files directly in it tie its rooms together and are none. */
@@ -248,11 +248,11 @@ function roomOf(path: string, folder: string): string | undefined {
 
 function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
   const done = new Set<string>();
-  const visit = (node: string, way: readonly string[]): string | undefined => {
-    if (way.includes(node)) return [...way.slice(way.indexOf(node)), node].join(' → ');
+  const visit = (node: string, path: readonly string[]): string | undefined => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node].join(' → ');
     if (done.has(node)) return undefined;
     for (const next of edges.get(node) ?? []) {
-      const circle = visit(next, [...way, node]);
+      const circle = visit(next, [...path, node]);
       if (circle) return circle;
     }
     done.add(node);
@@ -273,11 +273,11 @@ describe('dialects', () => {
   );
 
   test('read body fields only through field tables', () => {
-    const found = dialects.flatMap(({ path, text }) =>
+    const named = dialects.flatMap(({ path, text }) =>
       [...text.replace(/call\.body\b/g, '').matchAll(byHand)].map(([match]) => `${path}: ${match}`),
     );
     // The one body that may be the value itself.
-    expect(found).toEqual(['protocols/native/tokens.ts: body.schema']);
+    expect(named).toEqual(['protocols/native/tokens.ts: body.schema']);
   });
 
   test('are all checked', () => {
@@ -410,7 +410,7 @@ describe('the server process', () => {
 
 /** What a module loads when it runs: static and dynamic imports and `require`, without imports of types alone. */
 function runtimeImports(text: string): readonly string[] {
-  const wanted =
+  const expected =
     /(?:^|\n)\s*(?:import|export)\s+(?!type\b)[^'"`;]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]|\brequire\(\s*['"]([^'"]+)['"]|createRequire\([^)]*\)\(\s*['"]([^'"]+)['"]/g;
-  return [...text.matchAll(wanted)].map((match) => match.slice(1).find((name) => name !== undefined) ?? '');
+  return [...text.matchAll(expected)].map((match) => match.slice(1).find((name) => name !== undefined) ?? '');
 }

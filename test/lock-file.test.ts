@@ -41,13 +41,13 @@ describe('the lock file', () => {
 /** For each package with parts: the systems for which no part is locked. Parts for musl alone do not serve glibc systems. */
 function missingParts(locked: Packages): string[] {
   return Object.entries(locked).flatMap(([path, entry]) => {
-    const wanted = Object.keys(entry.optionalDependencies ?? {});
-    const parts = wanted.flatMap((name) => locked[`node_modules/${name}`] ?? []).filter((part) => part.os);
+    const optional = Object.keys(entry.optionalDependencies ?? {});
+    const packages = optional.flatMap((name) => locked[`node_modules/${name}`] ?? []).filter((part) => part.os);
     // fsevents and its like serve one system only and have no parts for others: a package with parts names several.
-    if (wanted.length < 2) return [];
+    if (optional.length < 2) return [];
     const name = path.replace(/^.*node_modules\//, '') || 'parley';
     return systems
-      .filter(({ os, cpu }) => !parts.some((part) => serves(part, os, cpu)))
+      .filter(({ os, cpu }) => !packages.some((part) => serves(part, os, cpu)))
       .map(({ os, cpu }) => `${name} ${entry.version} has no part for ${os}-${cpu}`);
   });
 }

@@ -20,7 +20,7 @@ interface Locked {
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-pack-'));
-const npm = (words: readonly string[], cwd: string) => promisify(execFile)('npm', words, { cwd, env: npmEnvironment });
+const npm = (args: readonly string[], cwd: string) => promisify(execFile)('npm', args, { cwd, env: npmEnvironment });
 const startServer = liveServers();
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -136,7 +136,7 @@ function hasScript(packageFolder: string): boolean {
 }
 
 /** What the files of a folder take together; links count as nothing. */
-function megabytes(place: string): number {
-  const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+function megabytes(path: string): number {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.reduce((sum, entry) => sum + lstatSync(join(entry.parentPath, entry.name)).size, 0) / 1e6;
 }

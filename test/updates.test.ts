@@ -64,8 +64,8 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     expect(await slots.titles()).toEqual(['The cellar', ...Array.from({ length: 10 }, () => ''), title]);
     // Changing one slot keeps the others.
     await slots.save(1, { title: 'New', format: 'plain', data: '' });
-    const kept = (await new SaveSlots({ path, ...file }).load(11)) ?? Buffer.of();
-    expect(JSON.parse(Buffer.from(kept).toString())).toEqual({ title, format: 'plain', data: 'line one\nline two' });
+    const saved = (await new SaveSlots({ path, ...file }).load(11)) ?? Buffer.of();
+    expect(JSON.parse(Buffer.from(saved).toString())).toEqual({ title, format: 'plain', data: 'line one\nline two' });
   },
   // Made by `parley keys add`.
   'keys.json': async (path) => {
@@ -81,8 +81,8 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   // Records that the pages keep on the server, beside the slots.
   'slots.records': async (path) => {
     const records = new SyncedRecords({ folder: path, parse: file.parse });
-    const found = await records.load({ kind: 'chats', id: 'a1' });
-    expect(JSON.parse(found?.json.toString() ?? '')).toMatchObject({ data: '{"id":"a1","title":"Über 🚪"}' });
+    const record = await records.load({ kind: 'chats', id: 'a1' });
+    expect(JSON.parse(record?.json.toString() ?? '')).toMatchObject({ data: '{"id":"a1","title":"Über 🚪"}' });
     expect((await records.list()).records).toContainEqual({ kind: 'stories', id: 'b2', revision: 2, deleted: true });
     expect(await records.save({ kind: 'stories', id: 'b2' }, 2, '{}')).toEqual({ saved: true, revision: 4 });
   },
@@ -101,8 +101,8 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     });
     expect(readFileSync(await files.of(sender).path(stored?.id ?? ''), 'utf8')).toBe('# Hello\n\n');
     const id = 'upload_01a0c55e2c01a1b2c3d4e5f60718293a4b5c';
-    const parts = ['part_01a0c55e2c02a1b2c3d4e5f60718293a4b5c'];
-    const { file } = await uploads.of(sender).complete(id, parts, undefined, new AbortController().signal);
+    const deps = ['part_01a0c55e2c02a1b2c3d4e5f60718293a4b5c'];
+    const { file } = await uploads.of(sender).complete(id, deps, undefined, new AbortController().signal);
     expect(file).toMatchObject({ name: 'a.jsonl', bytes: 5, expiresAt: 1_790_007_300 });
     const [batch] = await batches.of(sender).list('openai');
     expect(batch).toMatchObject({
@@ -112,9 +112,9 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     });
     const store = new BatchStore({ folder: join(path, 'phone-45569da5', 'batches'), now, warn: never });
     const contents = [store.requests(batch?.id ?? ''), store.replies(batch?.id ?? '')];
-    const found: string[] = [];
-    for (const content of contents) for await (const { customId } of content) found.push(customId);
-    expect(found).toEqual(['a', 'b', 'a']);
+    const customIds: string[] = [];
+    for (const content of contents) for await (const { customId } of content) customIds.push(customId);
+    expect(customIds).toEqual(['a', 'b', 'a']);
   },
   'multiplayer-5001.json': async (path) => {
     const story = new SharedStory({ path, clock: () => 0, ...file });
@@ -167,9 +167,9 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
     ]);
     const weights = { vector: 1, keywords: 1 };
     const question = { query: 'zebras', vector: new Float32Array([1, 0, 0, 0]) };
-    const [found] = collection.search([question], { weights, limit: 1 });
-    expect(found?.found).toEqual({ vector: 1, keywords: 1 });
-    expect(found?.passage.text).toBe('# Zoo\n\nThe zebra 🦓 lives in Africa.');
+    const [hit] = collection.search([question], { weights, limit: 1 });
+    expect(hit?.found).toEqual({ vector: 1, keywords: 1 });
+    expect(hit?.passage.text).toBe('# Zoo\n\nThe zebra 🦓 lives in Africa.');
     collection.close();
   },
   'memories.json': async (path) => {
@@ -221,24 +221,24 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
   // With its side file.
   'model.gguf.part': async (path) => {
     const target = path.replace(/\.part$/, '');
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const rest = ', and the second';
     const fetchRest: typeof fetch = async (_, options) => {
-      asked.push(options?.headers);
+      requests.push(options?.headers);
       return new Response(rest, { status: 206, headers: { etag: '"v1"', 'content-length': String(rest.length) } });
     };
     await download({ url: 'https://hub.invalid/model.gguf', target }, { fetch: fetchRest, progress: () => {} });
-    expect(asked).toEqual([{ range: 'bytes=20-', 'if-range': '"v1"' }]);
+    expect(requests).toEqual([{ range: 'bytes=20-', 'if-range': '"v1"' }]);
     expect(readFileSync(target, 'utf8')).toBe('GGUF, the first half, and the second');
   },
   // The same in chunks of 10 bytes.
   'chunks.gguf.part': async (path) => {
     const target = path.replace(/\.part$/, '');
     const whole = 'GGUF, the first half, and the second';
-    const asked: string[] = [];
+    const requests: string[] = [];
     const fetchRange: typeof fetch = async (_, options) => {
       const range = new Headers(options?.headers).get('range') ?? '';
-      asked.push(range);
+      requests.push(range);
       const [from = 0, to = 0] = range.replace('bytes=', '').split('-').map(Number);
       const headers = { 'content-range': `bytes ${from}-${to}/${whole.length}` };
       return new Response(whole.slice(from, to + 1), { status: 206, headers });
@@ -248,12 +248,12 @@ const stored: Readonly<Record<string, (path: string) => Promise<void>>> = {
       { url: 'https://hub.invalid/model.gguf', target, expected, bytes: whole.length },
       { fetch: fetchRange, progress: () => {}, chunkBytes: 10 },
     );
-    expect(asked.sort()).toEqual(['bytes=13-19', 'bytes=30-35']);
+    expect(requests.sort()).toEqual(['bytes=13-19', 'bytes=30-35']);
     expect(readFileSync(target, 'utf8')).toBe(whole);
   },
   'chats.json': async (path) => {
-    const parts = { toDataUrl: never, toBlob: never, newId: () => 'new', now: 0 };
-    const [chat] = chatsOf(JSON.parse(readFileSync(path, 'utf8')), parts);
+    const deps = { toDataUrl: never, toBlob: never, newId: () => 'new', now: 0 };
+    const [chat] = chatsOf(JSON.parse(readFileSync(path, 'utf8')), deps);
     expect(chat).toMatchObject({
       title: 'Animals',
       folder: 'Home',

@@ -74,24 +74,24 @@ describe('bertGguf: tensors', () => {
 
 describe('bertGguf: metadata', () => {
   const { metadata } = made([]);
-  const said = (key: string) => metadata[key]?.value;
+  const value = (key: string) => metadata[key]?.value;
 
   test('shape of the model', () => {
-    expect(said('general.architecture')).toBe('bert');
-    expect(said('general.name')).toBe('tiny');
-    expect(said('bert.block_count')).toBe(2);
-    expect(said('bert.context_length')).toBe(3);
-    expect(said('bert.attention.causal')).toBe(false);
-    expect(said('bert.pooling_type')).toBe(1);
+    expect(value('general.architecture')).toBe('bert');
+    expect(value('general.name')).toBe('tiny');
+    expect(value('bert.block_count')).toBe(2);
+    expect(value('bert.context_length')).toBe(3);
+    expect(value('bert.attention.causal')).toBe(false);
+    expect(value('bert.pooling_type')).toBe(1);
   });
 
   test('vocabulary by id, with word beginnings marked', () => {
-    expect((said('tokenizer.ggml.tokens') as GgufArray).values).toEqual([...specials, '\u2581play', 'ing']);
-    expect((said('tokenizer.ggml.token_type') as GgufArray).values).toEqual([3, 2, 3, 3, 3, 1, 1]);
-    expect(said('tokenizer.ggml.bos_token_id')).toBe(2);
-    expect(said('tokenizer.ggml.eos_token_id')).toBe(3);
-    expect(said('tokenizer.ggml.seperator_token_id')).toBe(3);
-    expect(said('tokenizer.ggml.padding_token_id')).toBe(0);
+    expect((value('tokenizer.ggml.tokens') as GgufArray).values).toEqual([...specials, '\u2581play', 'ing']);
+    expect((value('tokenizer.ggml.token_type') as GgufArray).values).toEqual([3, 2, 3, 3, 3, 1, 1]);
+    expect(value('tokenizer.ggml.bos_token_id')).toBe(2);
+    expect(value('tokenizer.ggml.eos_token_id')).toBe(3);
+    expect(value('tokenizer.ggml.seperator_token_id')).toBe(3);
+    expect(value('tokenizer.ggml.padding_token_id')).toBe(0);
   });
 
   test('rejects a vocabulary with gaps or without [SEP]', () => {

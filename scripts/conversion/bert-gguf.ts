@@ -104,9 +104,9 @@ function tokenizerEntries(
     .map(([token]) => token);
   if (tokens.some((token, index) => vocab[token] !== index)) throw new Error('the vocabulary has gaps');
   const id = (token: string): GgufEntry => {
-    const found = vocab[token];
-    if (found === undefined) throw new Error(`the vocabulary has no ${token}`);
-    return number(found);
+    const id = vocab[token];
+    if (id === undefined) throw new Error(`the vocabulary has no ${token}`);
+    return number(id);
   };
   const kindOf = (token: string): number => {
     if (!special.has(token)) return tokenKinds.normal;
@@ -148,7 +148,7 @@ export function quantisedToQ8(values: Float32Array): Uint8Array {
   const view = new DataView(bytes.buffer);
   for (let block = 0; block * blockLength < values.length; block += 1) {
     const own = values.subarray(block * blockLength, (block + 1) * blockLength);
-    const largest = own.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const largest = own.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
     const inverse = largest === 0 ? 0 : 127 / largest;
     view.setUint16(block * blockBytes, halfOf(largest / 127), true);
     for (const [index, value] of own.entries()) {
@@ -170,10 +170,10 @@ function halfOf(value: number): number {
   // Below the smallest exponent the leading one is written out, and the fraction is shorter by so much.
   const dropped = exponent > 0 ? 13 : 14 - exponent;
   const fraction = exponent > 0 ? bits & 0x7fffff : (bits & 0x7fffff) | 0x800000;
-  const kept = (exponent > 0 ? exponent << 10 : 0) + (fraction >>> dropped);
+  const rounded = (exponent > 0 ? exponent << 10 : 0) + (fraction >>> dropped);
   const rest = fraction & ((1 << dropped) - 1);
   const middle = 1 << (dropped - 1);
-  return kept + (rest > middle || (rest === middle && (kept & 1) === 1) ? 1 : 0);
+  return rounded + (rest > middle || (rest === middle && (rounded & 1) === 1) ? 1 : 0);
 }
 
 /** A tensor of a safetensors file, with its bytes as stored. */

@@ -41,8 +41,8 @@ export async function writeGguf(path: string, content: GgufContent): Promise<num
     for (const tensor of content.tensors) {
       const before = position;
       const { data } = tensor;
-      const whole = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-      for (const chunk of typeof data === 'function' ? data() : [whole(data)]) await put(chunk);
+      const bytesOf = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+      for (const chunk of typeof data === 'function' ? data() : [bytesOf(data)]) await put(chunk);
       if (position - before !== sizeOf(tensor)) {
         throw new RangeError(`${tensor.name} needs ${sizeOf(tensor)} bytes and got ${position - before}`);
       }
@@ -58,17 +58,17 @@ export async function writeGguf(path: string, content: GgufContent): Promise<num
 export function encodeHeader(content: GgufContent): Buffer {
   const alignment = alignmentOf(content);
   const entries = Object.entries(content.metadata);
-  const parts = [Buffer.from('GGUF'), uint32(3), uint64(content.tensors.length), uint64(entries.length)];
+  const header = [Buffer.from('GGUF'), uint32(3), uint64(content.tensors.length), uint64(entries.length)];
   for (const [key, { type, value }] of entries) {
-    parts.push(text(key), uint32(valueTypes[type].id), encodeValue(type, value));
+    header.push(text(key), uint32(valueTypes[type].id), encodeValue(type, value));
   }
   let offset = 0;
   for (const tensor of content.tensors) {
     const { name, shape, type } = tensor;
-    parts.push(text(name), uint32(shape.length), ...shape.map(uint64), uint32(tensorTypes[type].id), uint64(offset));
+    header.push(text(name), uint32(shape.length), ...shape.map(uint64), uint32(tensorTypes[type].id), uint64(offset));
     offset = aligned(offset + sizeOf(tensor), alignment);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(header);
 }
 
 /** The entry for an array of values of one type. */

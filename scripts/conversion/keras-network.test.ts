@@ -86,8 +86,8 @@ describe('onnxOfKeras: other layers', () => {
 });
 
 describe('onnxOfKeras: rejects', () => {
-  const refusal = (...given: Parameters<typeof model>) => {
-    const [keras, weights] = model(...given);
+  const refusal = (...args: Parameters<typeof model>) => {
+    const [keras, weights] = model(...args);
     return () => onnxOfKeras(keras, weights);
   };
 

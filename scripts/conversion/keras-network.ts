@@ -27,13 +27,13 @@ interface Layer {
  */
 export function onnxOfKeras(model: KerasModel, weightBytes: Uint8Array): Network {
   const { layers, output_layers: outputs } = model.modelTopology.model_config.config;
-  const given = readWeights(model, weightBytes);
+  const stored = readWeights(model, weightBytes);
   const weights: Record<string, Tensor> = {};
   const nodes: Node[] = [];
   const weightOf = (name: string): Tensor => {
-    const found = given.get(name);
-    if (!found) throw new Error(`the upscaler has no weights ${name}`);
-    return found;
+    const tensor = stored.get(name);
+    if (!tensor) throw new Error(`the upscaler has no weights ${name}`);
+    return tensor;
   };
   for (const { class_name: kind, name, config, inbound_nodes: inbound } of layers) {
     const inputs = (inbound[0] ?? []).map(([from]) => from);
@@ -104,8 +104,8 @@ function outputsFirst({ data, shape }: Tensor): Tensor {
   let next = 0;
   for (let output = 0; output < outputs; output += 1) {
     for (let input = 0; input < inputs; input += 1) {
-      for (let place = 0; place < high * wide; place += 1) {
-        moved[next++] = data[(place * inputs + input) * outputs + output] as number;
+      for (let pixel = 0; pixel < high * wide; pixel += 1) {
+        moved[next++] = data[(pixel * inputs + input) * outputs + output] as number;
       }
     }
   }
@@ -113,15 +113,15 @@ function outputsFirst({ data, shape }: Tensor): Tensor {
 }
 
 function readWeights({ weightsManifest }: KerasModel, bytes: Uint8Array): Map<string, Tensor> {
-  const found = new Map<string, Tensor>();
+  const tensors = new Map<string, Tensor>();
   let next = 0;
   for (const { name, shape, dtype } of weightsManifest.flatMap(({ weights }) => weights)) {
     if (dtype !== 'float32') throw new Error(`the upscaler has weights of the unknown type ${dtype}`);
     const length = shape.reduce((product, one) => product * one, Float32Array.BYTES_PER_ELEMENT);
     const own = new Uint8Array(bytes.subarray(next, next + length));
     if (own.length < length) throw new Error('the weights of the upscaler end too soon');
-    found.set(name, { data: new Float32Array(own.buffer), shape });
+    tensors.set(name, { data: new Float32Array(own.buffer), shape });
     next += length;
   }
-  return found;
+  return tensors;
 }

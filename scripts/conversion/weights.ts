@@ -34,13 +34,13 @@ export async function makeWeights(
   find: (name: string) => string | undefined = packageFolder,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const wanted = new Set([licences, ...sources.map(({ target }) => target.file)]);
+  const expected = new Set([licences, ...sources.map(({ target }) => target.file)]);
   for (const name of await readdir(folder)) {
-    if (!wanted.has(name)) await rm(join(folder, name), { recursive: true });
+    if (!expected.has(name)) await rm(join(folder, name), { recursive: true });
   }
   for (const source of sources) {
-    const found = await hashOf(join(folder, source.target.file)).catch(() => undefined);
-    if (found !== source.target.sha256) await makeOne(source, folder, find);
+    const hash = await hashOf(join(folder, source.target.file)).catch(() => undefined);
+    if (hash !== source.target.sha256) await makeOne(source, folder, find);
   }
   await writeFile(join(folder, licences), await licenceNotes(find));
 }
@@ -55,16 +55,16 @@ async function makeOne(source: WeightsSource, folder: string, find: (name: strin
   const home = installed(source.package, find);
   const files: Buffer[] = [];
   for (const { path, sha256 } of source.files) {
-    const place = join(home, path);
-    if ((await hashOf(place)) !== sha256) throw new Error(`${place} has another SHA-256 than ${sha256}`);
-    files.push(await readFile(place));
+    const file = join(home, path);
+    if ((await hashOf(file)) !== sha256) throw new Error(`${file} has another SHA-256 than ${sha256}`);
+    files.push(await readFile(file));
   }
   const { file, sha256 } = source.target;
   // Under another name until it is whole: a server may be reading, and a build may be interrupted.
   const growing = join(folder, `${file}.part`);
   await source.write(growing, ...files);
-  const made = await hashOf(growing);
-  if (made !== sha256) throw new Error(`${file} was made with the SHA-256 ${made} instead of ${sha256}`);
+  const hash = await hashOf(growing);
+  if (hash !== sha256) throw new Error(`${file} was made with the SHA-256 ${hash} instead of ${sha256}`);
   await rename(growing, join(folder, file));
 }
 
@@ -202,7 +202,7 @@ SOFTWARE.
 
 /** What the files of `weights/` are, their packages and their licences. */
 async function licenceNotes(find: (name: string) => string | undefined): Promise<string> {
-  const parts = Object.entries(licencesOf).map(async ([name, { what, licence, text }]) => {
+  const sections = Object.entries(licencesOf).map(async ([name, { what, licence, text }]) => {
     const folder = installed(name, find);
     const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
     const whole = typeof text === 'string' ? text : await readFile(join(folder, text.file), 'utf8');
@@ -213,7 +213,7 @@ async function licenceNotes(find: (name: string) => string | undefined): Promise
   return `The files of this folder are weights of models that come with Parley. The text of Apache-2.0 is in the LICENSE
 of Parley.
 
-${(await Promise.all(parts)).join('\n')}`;
+${(await Promise.all(sections)).join('\n')}`;
 }
 
 /** Special tokens, which follow the vocabulary. */

@@ -34,11 +34,11 @@ function fieldDifferences(
   const missing = theirs.filter(({ name }) => !own.some((field) => field.name === name));
   return [
     ...own.flatMap((field) => {
-      const found = theirs.find(({ name }) => name === field.name);
-      if (found === undefined) return [`${struct}.${field.name} is not in the headers.`];
-      return text(field) === text(found)
+      const theirField = theirs.find(({ name }) => name === field.name);
+      if (theirField === undefined) return [`${struct}.${field.name} is not in the headers.`];
+      return text(field) === text(theirField)
         ? []
-        : [`${struct}.${field.name} is declared as ${text(field)}; the headers have ${text(found)}.`];
+        : [`${struct}.${field.name} is declared as ${text(field)}; the headers have ${text(theirField)}.`];
     }),
     ...missing.map((field) => `${struct}.${field.name} (${text(field)}) is not declared.`),
   ];

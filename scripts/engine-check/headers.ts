@@ -77,8 +77,8 @@ function withoutCommentsAndMacros(text: string): string {
 }
 
 function macroNumbers(text: string): ReadonlyMap<string, number> {
-  const found = text.matchAll(/^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(-?\d+|0x[\da-fA-F]+)\b/gm);
-  return new Map([...found].map(([, name, value]) => [name as string, Number(value)]));
+  const defines = text.matchAll(/^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(-?\d+|0x[\da-fA-F]+)\b/gm);
+  return new Map([...defines].map(([, name, value]) => [name as string, Number(value)]));
 }
 
 /** Enumerators and macros; an enumerator whose value is an expression that is not understood is left out, with those that count on from it. */
@@ -135,15 +135,15 @@ function field(declaration: string, aliases: ReadonlyMap<string, string>, macros
 
 /** Splits at the commas outside of parentheses. */
 function splitParameters(list: string): string[] {
-  const parts = [''];
+  const declarations = [''];
   let depth = 0;
   for (const character of list) {
-    if (character === ',' && depth === 0) parts.push('');
-    else parts[parts.length - 1] += character;
+    if (character === ',' && depth === 0) declarations.push('');
+    else declarations[declarations.length - 1] += character;
     if (character === '(') depth += 1;
     if (character === ')') depth -= 1;
   }
-  return parts.map((part) => part.trim());
+  return declarations.map((part) => part.trim());
 }
 
 /** A parameter without its name, if it has one: `const char * path` becomes `const char *`. */
@@ -156,8 +156,8 @@ function withoutName(parameter: string): string {
 
 function kindOf(type: string, aliases: ReadonlyMap<string, string>): string {
   if (type.includes('*')) return 'pointer';
-  const words = type.split(/\s+/).filter((word) => word !== '' && word !== 'const' && word !== 'extern');
-  const [first, second] = words;
+  const tokens = type.split(/\s+/).filter((token) => token !== '' && token !== 'const' && token !== 'extern');
+  const [first, second] = tokens;
   if (first === 'enum') return 'int32';
   if (first === 'struct') return second ?? 'struct';
   if (first === 'unsigned') return 'uint32';

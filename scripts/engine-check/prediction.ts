@@ -12,10 +12,10 @@ interface PredictionSource {
 export function predictionDifferences(source: PredictionSource): readonly string[] {
   const theirs = predictionGraphs(source);
   const sentences: string[] = [];
-  for (const [name, most] of theirs) {
+  for (const [name, layers] of theirs) {
     if (notRewound.has(name)) continue;
     const own = predictionArchitectures.get(name);
-    if (own !== most) sentences.push(`${name} has ${most} of them in the source, and ${own ?? 'none'} here.`);
+    if (own !== layers) sentences.push(`${name} has ${layers} of them in the source, and ${own ?? 'none'} here.`);
   }
   for (const name of predictionArchitectures.keys()) {
     if (!theirs.has(name)) sentences.push(`${name} has no graph for them in the source.`);
@@ -31,11 +31,11 @@ export function predictionGraphs({ names, classes, models }: PredictionSource): 
   const graphs = new Map<string, 'one' | 'several'>();
   for (const text of models) {
     if (!/== LLM_GRAPH_TYPE_DECODER_MTP/.test(text)) continue;
-    const most = /n_layer_nextn == 1/.test(text) ? 'one' : 'several';
+    const layers = /n_layer_nextn == 1/.test(text) ? 'one' : 'several';
     for (const [, model] of text.matchAll(/(llama_model_\w+)::build_arch_graph/g)) {
       const cases = classes.matchAll(new RegExp(`((?:case LLM_ARCH_\\w+:\\s*)+)return new ${model}\\(`, 'g'));
       for (const [, list = ''] of cases) {
-        for (const [id] of list.matchAll(/LLM_ARCH_\w+/g)) graphs.set(architectures.get(id) ?? id, most);
+        for (const [id] of list.matchAll(/LLM_ARCH_\w+/g)) graphs.set(architectures.get(id) ?? id, layers);
       }
     }
   }

@@ -62,13 +62,13 @@ function pathTables(rules: AccessTable): string {
 }
 
 /** `GET /a, /b/…; POST /c`: a path that ends with a slash stands for all below it. */
-function pathsWhere(rules: AccessTable, wanted: Wanted): string {
+function pathsWhere(rules: AccessTable, predicate: Wanted): string {
   const byMethod = new Map<string, string[]>();
   for (const [key, rule] of rules) {
-    if (!wanted(rule, rule.dialect.title)) continue;
+    if (!predicate(rule, rule.dialect.title)) continue;
     const [method = '', path = ''] = key.split(' ');
-    const shown = path.length > 1 && path.endsWith('/') ? `${path}…` : path;
-    byMethod.set(method, [...(byMethod.get(method) ?? []), `\`${shown}\``]);
+    const pattern = path.length > 1 && path.endsWith('/') ? `${path}…` : path;
+    byMethod.set(method, [...(byMethod.get(method) ?? []), `\`${pattern}\``]);
   }
   return [...byMethod].map(([method, paths]) => `${method} ${paths.join(', ')}`).join('; ');
 }
@@ -132,8 +132,8 @@ export function pageOf({ scope, dialect }: EndpointShape): string {
 /** Replaces everything between the two markers of a documentation page by the tables of its endpoints. */
 export function fillFields(page: string, endpoints: readonly EndpointFidelity[]): string {
   const meanings = Object.entries(handlings).map(([word, meaning]) => `- **${word}**: ${meaning}`);
-  const parts = [...meanings, '', ...endpoints.map(fidelityTable)];
-  return fillPage(page, 'fields', parts.join('\n'));
+  const lines = [...meanings, '', ...endpoints.map(fidelityTable)];
+  return fillPage(page, 'fields', lines.join('\n'));
 }
 
 /** One endpoint as a Markdown table below a heading. */

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** How each agent is asked one question without a terminal, and how its tools run a command. */
-const ways: Readonly<
+const invocations: Readonly<
   Record<InstalledAgent, { ask: (question: string) => string[]; run: (command: string) => string }>
 > = {
   claude: {
@@ -50,7 +50,7 @@ const compactions =
   /CRITICAL: Respond with TEXT ONLY|CONTEXT CHECKPOINT COMPACTION|context summarization agent|<state_snapshot>/;
 const isCompaction = (prompt: string) => compactions.test(prompt);
 
-const names = Object.keys(ways) as InstalledAgent[];
+const names = Object.keys(invocations) as InstalledAgent[];
 
 /** A home folder and a project for one run. */
 function person() {
@@ -61,7 +61,7 @@ function person() {
   }
   const project = mkdtempSync(join(root, 'project-'));
   const temporary = mkdtempSync(join(root, 'temporary-'));
-  const run = async (file: string, words: readonly string[]) => {
+  const run = async (file: string, args: readonly string[]) => {
     const environment = {
       PATH: path,
       HOME: home,
@@ -70,13 +70,13 @@ function person() {
       TERM: 'dumb',
       TMPDIR: temporary,
     };
-    const child = spawn(file, words, { cwd: project, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(file, args, { cwd: project, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     const code = await new Promise((resolve) => child.on('close', resolve));
     return { code, output };
   };
-  const launch = (words: readonly string[]) => run(process.execPath, [program, 'launch', ...words]);
+  const launch = (args: readonly string[]) => run(process.execPath, [program, 'launch', ...args]);
   return { home, project, temporary, launch, run };
 }
 
@@ -108,7 +108,7 @@ async function ask(name: InstalledAgent, { script, contextSize = 65_536, letters
   ] as const;
   const proxy = recorded && process.env.PARLEY_TEST_RECORD ? await recorder(server.port, own) : undefined;
   const port = proxy?.port ?? server.port;
-  const result = await launch([name, '--port', String(port), '--', ...ways[name].ask('Read the letters.')]);
+  const result = await launch([name, '--port', String(port), '--', ...invocations[name].ask('Read the letters.')]);
   if (recorded) proxy?.write(recorded);
   await proxy?.close();
   expect(errors).toEqual([]);
@@ -122,7 +122,7 @@ describe.each(names)('%s', (name) => {
   test('calls a tool and reads its result; no settings change, and no address stays', async () => {
     const { code, output, prompts, home, temporary, port } = await ask(name, {
       script: (prompt) =>
-        prompt.includes('the answer is 42') ? 'Forty-two.' : ways[name].run('echo the answer is $((6 * 7))'),
+        prompt.includes('the answer is 42') ? 'Forty-two.' : invocations[name].run('echo the answer is $((6 * 7))'),
     });
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Forty-two.') });
     expect(prompts.some((prompt) => prompt.includes('Read the letters.'))).toBe(true);
@@ -141,7 +141,7 @@ describe.each(names)('%s', (name) => {
         if (isCompaction(prompt)) return summary;
         if (isSummarised(prompt)) return 'All letters are read.';
         calls += 1;
-        return calls > 8 ? 'Gave up.' : ways[name].run(`cat letters.txt; echo ${calls}`);
+        return calls > 8 ? 'Gave up.' : invocations[name].run(`cat letters.txt; echo ${calls}`);
       },
     });
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('All letters are read.') });
@@ -155,8 +155,8 @@ describe.each(names)('%s', (name) => {
       script: (prompt) => {
         if (isCompaction(prompt)) return summary;
         if (isSummarised(prompt)) return 'All letters are read.';
-        if (!prompt.includes('first letters')) return ways[name].run('echo first letters');
-        if (!prompt.includes('second letters')) return ways[name].run('echo second letters');
+        if (!prompt.includes('first letters')) return invocations[name].run('echo first letters');
+        if (!prompt.includes('second letters')) return invocations[name].run('echo second letters');
         return undefined;
       },
     });
@@ -169,7 +169,7 @@ describe.each(names)('%s', (name) => {
     const { launch, run, home } = person();
     const config = await launch([name, '--config', '--port', String(server.port)]);
     expect(config).toEqual({ code: 0, output: expect.stringContaining('The backup is') });
-    const { code, output } = await run(name, ways[name].ask('Where are you?'));
+    const { code, output } = await run(name, invocations[name].ask('Where are you?'));
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Here I am.') });
     expect((await launch([name, '--restore'])).code).toBe(0);
     for (const [file, text] of Object.entries(settings)) expect(readFileSync(join(home, file), 'utf8')).toBe(text);

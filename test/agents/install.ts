@@ -21,13 +21,13 @@ const folder = process.env.PARLEY_TEST_AGENTS ?? join(homedir(), '.cache', 'parl
 
 /** Installs what is missing. Returns a path on which the agents are found. */
 export function installAgents(): string {
-  const wanted = Object.entries(packages).map(([name, id]) => `${id}@${agents[name]?.tested}`);
-  const done = join(folder, `${wanted.join(' ').replaceAll(/[^\w.-]+/g, '_')}.done`);
+  const packageSpecs = Object.entries(packages).map(([name, id]) => `${id}@${agents[name]?.tested}`);
+  const done = join(folder, `${packageSpecs.join(' ').replaceAll(/[^\w.-]+/g, '_')}.done`);
   if (!existsSync(done)) {
     mkdirSync(folder, { recursive: true });
     const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
     const flags = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund'];
-    execFileSync(npm, [...flags, ...wanted], { stdio: 'inherit', shell: process.platform === 'win32' });
+    execFileSync(npm, [...flags, ...packageSpecs], { stdio: 'inherit', shell: process.platform === 'win32' });
     writeFileSync(done, '');
   }
   const modules = join(folder, 'node_modules');

@@ -14,10 +14,10 @@ interface Block {
 }
 
 function blocksOf(page: string): Block[] {
-  const parts = page.split(/^```(\w*)\n([\s\S]*?)^```$/gm);
+  const sections = page.split(/^```(\w*)\n([\s\S]*?)^```$/gm);
   const blocks: Block[] = [];
-  for (let index = 1; index + 2 < parts.length; index += 3)
-    blocks.push({ language: parts[index] ?? '', text: parts[index + 1] ?? '', after: parts[index + 2] ?? '' });
+  for (let index = 1; index + 2 < sections.length; index += 3)
+    blocks.push({ language: sections[index] ?? '', text: sections[index + 1] ?? '', after: sections[index + 2] ?? '' });
   return blocks;
 }
 
@@ -29,8 +29,8 @@ export function shellCommands(page: string): ShownCommand[] {
     const next = after.trim() === '' ? blocks[index + 1] : undefined;
     const output = next && next.language !== 'sh' ? next.text : undefined;
     const commands = commandsOf(text);
-    return commands.map((command, place) =>
-      output !== undefined && place === commands.length - 1 ? { command, output } : { command },
+    return commands.map((command, position) =>
+      output !== undefined && position === commands.length - 1 ? { command, output } : { command },
     );
   });
 }

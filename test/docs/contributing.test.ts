@@ -7,8 +7,8 @@ const page = readFileSync(new URL('docs/contributing.md', root), 'utf8');
 
 /** A chapter of the page, with an example in place of what the reader adds. */
 function chapter(title: string, placeholder: string, example: string): string {
-  const [, found = ''] = page.split(`\n## ${title}\n`);
-  return (found.split('\n## ')[0] ?? '').replaceAll(placeholder, example);
+  const [, section = ''] = page.split(`\n## ${title}\n`);
+  return (section.split('\n## ')[0] ?? '').replaceAll(placeholder, example);
 }
 
 describe.each([

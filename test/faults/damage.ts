@@ -14,8 +14,8 @@ export const allDamages = Object.keys(damages) as readonly Damage[];
 /** The high bit too, so that texts are no UTF-8 any more. */
 function flipped(bytes: Buffer, from: number, count: number): Buffer {
   const copy = Buffer.from(bytes);
-  for (let place = from; place < Math.min(copy.length, from + count); place += 1) {
-    copy[place] = (copy[place] ?? 0) ^ (0x80 | (1 << (place % 7)));
+  for (let index = from; index < Math.min(copy.length, from + count); index += 1) {
+    copy[index] = (copy[index] ?? 0) ^ (0x80 | (1 << (index % 7)));
   }
   return copy;
 }

@@ -110,7 +110,7 @@ function pattern(length: number): Uint8Array {
   return bytes;
 }
 
-describe('attachments of a real process', () => {
+describe('attachments of an engine process', () => {
   test('of fifty megabytes are sent and received', async () => {
     const { ask } = startEngine();
     const [large, small] = [pattern(50_000_000), pattern(3)];
@@ -140,7 +140,7 @@ describe('attachments of a real process', () => {
   });
 });
 
-describe('a hanging process', () => {
+describe('hanging engine process', () => {
   test.concurrent.each([[{ type: 'loop' }], [{ type: 'block' }], [{ type: 'aside', milliseconds: 3000 }]] as const)(
     'in %j: is detected and replaced, and its requests fail',
     async (message) => {
@@ -191,9 +191,9 @@ test('stop: ends the process, also during endless work', async () => {
   const { engine, ask, failure } = startEngine();
   await ask({ type: 'echo' });
   const { pid } = engine;
-  const asked = failure(ask({ type: 'block' }));
+  const failed = failure(ask({ type: 'block' }));
   await engine.stop();
-  expect(await asked).toBe('engine-down');
+  expect(await failed).toBe('engine-down');
   expect(isAlive(pid as number)).toBe(false);
 });
 

@@ -27,7 +27,7 @@ const lazy = (grammar: string, type: number, value: string) => ({
   grammar_triggers: [{ type, value }],
 });
 
-describe('a lazy grammar', () => {
+describe('lazy grammar', () => {
   test('with a trigger that cannot match it: is refused', async () => {
     const answer = await complete(lazy('root ::= "b"', 1, 'a'));
     expect(answer.status).toBe(400);
@@ -59,7 +59,7 @@ describe('a lazy grammar', () => {
   });
 });
 
-describe('a grammar', () => {
+describe('grammar', () => {
   const refused: readonly [string, string, RegExp][] = [
     ['without a rule', '# nothing', /line 1, column 1 there is no rule named root/],
     ['with a syntax error', 'root ::= "a"\nx ::= [', /line 2, column 8 /],

@@ -60,8 +60,8 @@ const blank = (width: number, height: number) =>
 /** Half of it is gone; some kinds end all the same as if nothing were missing. */
 async function cut(format: 'jpeg' | 'webp' | 'gif'): Promise<Buffer> {
   const noise = Buffer.from(Array.from({ length: side * side * 3 }, (_, index) => (index * 7919) % 251));
-  const picture = sharp(noise, { raw: { width: side, height: side, channels: 3 } });
-  const bytes = await picture.toFormat(format).toBuffer();
+  const image = sharp(noise, { raw: { width: side, height: side, channels: 3 } });
+  const bytes = await image.toFormat(format).toBuffer();
   const half = bytes.subarray(0, bytes.length >> 1);
   if (format === 'jpeg') return half;
   if (format === 'gif') return Buffer.concat([half, Buffer.from([0x3b])]);
@@ -84,9 +84,9 @@ const broken: readonly (readonly [what: string, picture: () => Buffer | Promise<
   ['a PNG with a false size in its header', () => png(2 ** 31 - 1, 2 ** 31 - 1, deflateSync(Buffer.alloc(99)))],
 ];
 
-describe.each(broken)('%s', (_, made) => {
+describe.each(broken)('%s', (_, makeImage) => {
   test('is refused as an image in every dialect', async () => {
-    const picture = await made();
+    const picture = await makeImage();
     const image = base64(picture);
     const form = () => {
       const body = new FormData();
@@ -141,9 +141,9 @@ async function historyOf(prompt: object) {
 
 test('img2img: accepts an image just below the size limit, and other requests are answered meanwhile', async () => {
   const large = base64(blank(8000, 8000));
-  const drawn = draws({ init_images: [large] });
+  const generation = draws({ init_images: [large] });
   expect((await fetch(`${server.base}/api/extra/version`)).status).toBe(200);
-  expect(await drawn).toMatchObject({ width: side, height: side });
+  expect(await generation).toMatchObject({ width: side, height: side });
 });
 
 test('mask of another size: OpenAI refuses it, the other dialects scale it', async () => {
@@ -159,8 +159,8 @@ test('mask of another size: OpenAI refuses it, the other dialects scale it', asy
 });
 
 test('sizes, steps and counts out of range: are clamped', async () => {
-  const asked = { width: 0, height: '-1e300', steps: 0, batch_size: 0, n_iter: -1 };
-  expect(await draws(asked)).toMatchObject({ width: side, height: side });
+  const request = { width: 0, height: '-1e300', steps: 0, batch_size: 0, n_iter: -1 };
+  expect(await draws(request)).toMatchObject({ width: side, height: side });
 });
 
 test.each([
@@ -200,8 +200,8 @@ test.each([
     if (status === 200) expect(`${json.subfolder}/${json.name}`).not.toMatch(/\.\.|\\|^\/[^/]*\/|\0/);
     else expect([status, json.error.type]).toEqual([400, expect.stringMatching(/^invalid_(prompt|request)$/)]);
     const query = new URLSearchParams({ filename: fields.name, subfolder: fields.subfolder, type: 'input' });
-    const seen = await fetch(`${server.base}/view?${query}`);
-    if (seen.status === 200) expect(Buffer.from(await seen.arrayBuffer()).equals(whole)).toBe(true);
-    else expect([400, 404]).toContain(seen.status);
+    const view = await fetch(`${server.base}/view?${query}`);
+    if (view.status === 200) expect(Buffer.from(await view.arrayBuffer()).equals(whole)).toBe(true);
+    else expect([400, 404]).toContain(view.status);
   }
 });

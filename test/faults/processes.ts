@@ -44,7 +44,7 @@ export function virtualBytes(pid: number): number {
 /** The processes that a process has started with this text in their command line, the newest first. */
 export function childrenOf(parent: number, command: string): readonly number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const found = pids.filter((pid) => {
+  const matching = pids.filter((pid) => {
     try {
       const isChild = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
       return isChild && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(command);
@@ -52,5 +52,5 @@ export function childrenOf(parent: number, command: string): readonly number[] {
       return false;
     }
   });
-  return found.map(Number).sort((one, other) => other - one);
+  return matching.map(Number).sort((one, other) => other - one);
 }

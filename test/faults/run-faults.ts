@@ -78,20 +78,20 @@ function faultLines(output: string): readonly string[] {
 
 function tableOf(tried: readonly Tried[]): string {
   const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`;
-  const shown = ({ outcome, recoveryMs }: Tried) => {
+  const resultCell = ({ outcome, recoveryMs }: Tried) => {
     if (typeof outcome === 'object') return `skipped (${outcome.skipped})`;
     return outcome === 'survived' ? `survived, served again after ${seconds(recoveryMs)}` : 'NOT SURVIVED';
   };
   const count = (outcome: Tried['outcome'] | 'skipped') =>
     tried.filter((one) => one.outcome === outcome || (outcome === 'skipped' && typeof one.outcome === 'object')).length;
   const kinds = [...new Set(tried.map(({ kind }) => kind))].map((kind) => {
-    const longest = Math.max(...tried.filter((one) => one.kind === kind).map(({ recoveryMs }) => recoveryMs));
-    return `${kind} ${seconds(longest)}`;
+    const slowest = Math.max(...tried.filter((one) => one.kind === kind).map(({ recoveryMs }) => recoveryMs));
+    return `${kind} ${seconds(slowest)}`;
   });
   const width = Math.max(0, ...tried.map(({ group, name }) => group.length + name.length + 2));
   return [
     '',
-    ...tried.map((one) => `${`${one.group}: ${one.name}`.padEnd(width)}  ${shown(one)}`),
+    ...tried.map((one) => `${`${one.group}: ${one.name}`.padEnd(width)}  ${resultCell(one)}`),
     '',
     `Faults tried: ${tried.length - count('skipped')}, survived: ${count('survived')}, skipped: ${count('skipped')}`,
     `Longest recovery: ${kinds.join(', ')}`,

@@ -19,7 +19,7 @@ export function recordingForm(bytes: Uint8Array, fields: Readonly<Record<string,
   return form;
 }
 
-async function asked(base: string, path: string, body: object | FormData): Promise<Response> {
+async function post(base: string, path: string, body: object | FormData): Promise<Response> {
   const sent = body instanceof FormData ? body : JSON.stringify(body);
   const reply = await fetch(`${base}${path}`, { method: 'POST', body: sent });
   if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
@@ -39,14 +39,14 @@ const requests: Readonly<Record<Engine, (base: string) => Promise<void>>> = {
     holds(/^, there was/.test(text), `the text ${JSON.stringify(text)}`);
   },
   embedding: async (base) => {
-    const reply = (await (await asked(base, '/v1/embeddings', { input: 'weather' })).json()) as {
+    const reply = (await (await post(base, '/v1/embeddings', { input: 'weather' })).json()) as {
       data: { embedding: number[] }[];
     };
     holds(reply.data[0]?.embedding.length === 384, 'the vector');
   },
   image: async (base) => {
     const quick = { prompt: 'a star', width: 64, height: 64, steps: 1, cfg_scale: 1 };
-    const { images } = (await (await asked(base, '/sdapi/v1/txt2img', quick)).json()) as { images: string[] };
+    const { images } = (await (await post(base, '/sdapi/v1/txt2img', quick)).json()) as { images: string[] };
     holds(
       Buffer.from(images[0] ?? '', 'base64')
         .subarray(1, 4)
@@ -55,11 +55,11 @@ const requests: Readonly<Record<Engine, (base: string) => Promise<void>>> = {
     );
   },
   speech: async (base) => {
-    const reply = await asked(base, '/v1/audio/speech', { input: 'Good morning.', response_format: 'wav' });
+    const reply = await post(base, '/v1/audio/speech', { input: 'Good morning.', response_format: 'wav' });
     holds((await reply.arrayBuffer()).byteLength > 10_000, 'the speech');
   },
   transcription: async (base) => {
-    const reply = await asked(base, '/v1/audio/transcriptions', recordingForm(await wav()));
+    const reply = await post(base, '/v1/audio/transcriptions', recordingForm(await wav()));
     const { text } = (await reply.json()) as { text: string };
     holds(/morning|meeting/i.test(text), `the transcription ${JSON.stringify(text)}`);
   },

@@ -16,7 +16,7 @@ interface Confirmed {
   readonly record: string;
   /** Undefined without a text model. */
   readonly response: string | undefined;
-  readonly picture: string | undefined;
+  readonly image: string | undefined;
 }
 
 /** A server that stores things, and what it has confirmed. */
@@ -65,8 +65,8 @@ export function storingSubjectOf(
       else if (kind !== 'tools') await serve(server.base, kind);
     },
     intact: async () => {
-      for (const [place, one] of all.entries()) {
-        await checkStored(server, one, { slot: place >= all.length - slots, story: place === all.length - 1 });
+      for (const [index, one] of all.entries()) {
+        await checkStored(server, one, { slot: index >= all.length - slots, story: index === all.length - 1 });
       }
     },
   };
@@ -106,15 +106,15 @@ async function store({ base }: LiveServer, slot: number, withText: boolean): Pro
   const upload = await fetch(`${base}/upload/image`, { method: 'POST', body: form });
   if (upload.status !== 200) throw new Error(`/upload/image: ${upload.status} ${await upload.text()}`);
   const picture = ((await upload.json()) as { name: string }).name;
-  const asked = { input: 'Hi', max_output_tokens: 4 };
-  const response = withText ? ((await ok('/v1/responses', asked)).id as string) : undefined;
-  return { mark, slot, record, response, picture };
+  const request = { input: 'Hi', max_output_tokens: 4 };
+  const response = withText ? ((await ok('/v1/responses', request)).id as string) : undefined;
+  return { mark, slot, record, response, image: picture };
 }
 
 /** Slots and the shared story are replaced by later ones. */
 async function checkStored(
   { base }: LiveServer,
-  { mark, slot, record, response, picture }: Confirmed,
+  { mark, slot, record, response, image: picture }: Confirmed,
   latest: { readonly slot: boolean; readonly story: boolean },
 ): Promise<void> {
   const { get, post } = nativeClient(base);
@@ -123,8 +123,8 @@ async function checkStored(
   if (latest.story) expect((await post('/api/extra/multiplayer/getstory')).text).toContain(`all ${mark}`);
   if (response !== undefined) expect((await get(`/v1/responses/${response}`)).status).toBe(200);
   if (picture === undefined) return;
-  const seen = await fetch(`${base}/view?${new URLSearchParams({ filename: picture, type: 'input' })}`);
-  expect(Buffer.from(await seen.arrayBuffer()).equals(smallPng)).toBe(true);
+  const view = await fetch(`${base}/view?${new URLSearchParams({ filename: picture, type: 'input' })}`);
+  expect(Buffer.from(await view.arrayBuffer()).equals(smallPng)).toBe(true);
 }
 
 const smallPng = Buffer.from(

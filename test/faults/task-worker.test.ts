@@ -73,59 +73,59 @@ afterAll(async () => {
 });
 
 function engine(options: Options = {}): Engine {
-  const made: Engine = new TaskEngine({
+  const taskEngine: Engine = new TaskEngine({
     capability: 'test',
     entry,
     options,
     spawn: spawnChild,
     startTimer: systemTimer,
   });
-  engines.push(made);
-  return made;
+  engines.push(taskEngine);
+  return taskEngine;
 }
 
 const forever = new AbortController().signal;
 
-async function told(own: Engine, task: Task, signal = forever) {
-  const parts: (Omit<Event, 'bytes'> & { bytes: string })[] = [];
+async function eventsOf(own: Engine, task: Task, signal = forever) {
+  const events: (Omit<Event, 'bytes'> & { bytes: string })[] = [];
   for await (const event of own.run(task, signal)) {
-    parts.push({ ...event, bytes: Buffer.from(event.bytes ?? []).toString() });
+    events.push({ ...event, bytes: Buffer.from(event.bytes ?? []).toString() });
   }
-  return parts;
+  return events;
 }
 
 const codeOf = (work: Promise<unknown>) => work.then(String, (error: AppError) => error.code ?? error.message);
 
 test('task: its bytes and those of its events arrive, and it ends', async () => {
   const own = engine();
-  const parts = await told(own, { parts: 3, sounds: [Buffer.from('!')] });
-  expect(parts.map(({ bytes }) => bytes)).toEqual(['0!', '1!', '2!']);
+  const events = await eventsOf(own, { parts: 3, sounds: [Buffer.from('!')] });
+  expect(events.map(({ bytes }) => bytes)).toEqual(['0!', '1!', '2!']);
   expect(own.facts()).toEqual({ loaded: true });
 });
 
 test('failed load: reports the error of the engine', async () => {
   const own = engine({ refuse: 'the file is empty' });
-  expect(await codeOf(told(own, {}))).toBe('engine-failed');
+  expect(await codeOf(eventsOf(own, {}))).toBe('engine-failed');
   expect(own.state()).toEqual({ type: 'failed', reason: 'the file is empty' });
 });
 
-test('tasks run one after the other, unless the engine says how many may run at once', async () => {
+test('TaskEngine: runs tasks one after the other, unless the engine allows several at once', async () => {
   const single = engine();
-  const one = await Promise.all([told(single, { parts: 4 }), told(single, { parts: 4 })]);
+  const one = await Promise.all([eventsOf(single, { parts: 4 }), eventsOf(single, { parts: 4 })]);
   expect(Math.max(...one.flat().map(({ running }) => running))).toBe(1);
   const double = engine({ concurrency: 2 });
-  const two = await Promise.all([told(double, { parts: 20 }), told(double, { parts: 20 })]);
+  const two = await Promise.all([eventsOf(double, { parts: 20 }), eventsOf(double, { parts: 20 })]);
   expect(Math.max(...two.flat().map(({ running }) => running))).toBe(2);
 });
 
 test('error: fails its task only', async () => {
   const own = engine();
-  expect(await codeOf(told(own, { fail: 'no voice' }))).toBe('engine-failed');
-  expect((await told(own, { parts: 1 })).length).toBe(1);
+  expect(await codeOf(eventsOf(own, { fail: 'no voice' }))).toBe('engine-failed');
+  expect((await eventsOf(own, { parts: 1 })).length).toBe(1);
 });
 
 test('exception of a task: is a failure of the engine, with its reason', async () => {
-  await expect(told(engine(), { throws: 'std::bad_alloc' })).rejects.toThrow(
+  await expect(eventsOf(engine(), { throws: 'std::bad_alloc' })).rejects.toThrow(
     'The test engine could not do this: std::bad_alloc.',
   );
 });
@@ -135,7 +135,7 @@ test('endless task: ends with its client, and the next is served', async () => {
   const stop = new AbortController();
   const running = own.run({ endless: true }, stop.signal)[Symbol.asyncIterator]();
   expect((await running.next()).value?.part).toBe(-1);
-  const waiting = told(own, { parts: 1 });
+  const waiting = eventsOf(own, { parts: 1 });
   stop.abort(new Error('gone'));
   await expect(running.next()).rejects.toThrow('gone');
   expect((await waiting).length).toBe(1);
@@ -147,7 +147,7 @@ test('waiting task: ends with its client', async () => {
   const running = own.run({ endless: true }, first.signal)[Symbol.asyncIterator]();
   await running.next();
   const second = new AbortController();
-  const waiting = codeOf(told(own, { parts: 1 }, second.signal));
+  const waiting = codeOf(eventsOf(own, { parts: 1 }, second.signal));
   second.abort(new Error('gone'));
   expect(await waiting).toBe('gone');
   first.abort(new Error('over'));
@@ -156,6 +156,6 @@ test('waiting task: ends with its client', async () => {
 
 test('task that kills its process: fails alone, and the engine restarts', async () => {
   const own = engine();
-  expect(await codeOf(told(own, { die: true }))).toBe('engine-lost');
-  expect((await told(own, { parts: 2 })).length).toBe(2);
+  expect(await codeOf(eventsOf(own, { die: true }))).toBe('engine-lost');
+  expect((await eventsOf(own, { parts: 2 })).length).toBe(2);
 });

@@ -11,7 +11,7 @@ import { embeddedModel, type LiveServer, liveServers } from '../live/server.ts';
 const startServer = liveServers();
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 
-describe('an engine that is killed during a request', () => {
+describe('engine killed during a request', () => {
   let server: LiveServer;
   let client: NativeClient;
   beforeAll(async () => {
@@ -123,12 +123,12 @@ describe('invalid model file', () => {
     ['hollow.gguf', 3],
   ])('%s: ends the program with a message and code %i', async (name, code) => {
     const ended = await runProgram(['--port', '0', '--threads', '1', '--model', at(name)]);
-    const said = (ended.stdout + ended.stderr)
+    const output = (ended.stdout + ended.stderr)
       .split('\n')
       .filter(
         (line) => line.includes(name.replace('.gguf', '')) && /could not be loaded: \S.{8,}|does not exist/.test(line),
       );
-    expect([ended.code, said.length]).toEqual([code, 1]);
+    expect([ended.code, output.length]).toEqual([code, 1]);
     expect(ended.stdout + ended.stderr).not.toMatch(/^\s+at \S+ \(/m);
   });
 });

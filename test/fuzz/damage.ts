@@ -4,7 +4,7 @@ import fc from 'fast-check';
 export interface Damage {
   readonly kind: 'byte' | 'number' | 'cut' | 'remove' | 'repeat' | 'fill';
   readonly inHead: boolean;
-  readonly place: number;
+  readonly position: number;
   readonly size: number;
   readonly value: bigint;
 }
@@ -29,7 +29,7 @@ export const damages: fc.Arbitrary<readonly Damage[]> = fc.array(
   fc.record({
     kind: fc.constantFrom('byte', 'byte', 'number', 'number', 'cut', 'remove', 'repeat', 'fill'),
     inHead: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-    place: share,
+    position: share,
     size: fc.integer({ min: 1, max: 64 }),
     value: fc.oneof(fc.constantFrom(...numbers), fc.bigInt({ min: 0n, max: (1n << 64n) - 1n })),
   }),
@@ -41,8 +41,8 @@ export function damaged(file: Uint8Array, all: readonly Damage[], head: number):
   return all.reduce((bytes: Buffer, one) => changed(bytes, one, head), Buffer.from(file));
 }
 
-function changed(bytes: Buffer, { kind, inHead, place, size, value }: Damage, head: number): Buffer {
-  const at = Math.floor(place * (inHead ? Math.min(head, bytes.length) : bytes.length));
+function changed(bytes: Buffer, { kind, inHead, position, size, value }: Damage, head: number): Buffer {
+  const at = Math.floor(position * (inHead ? Math.min(head, bytes.length) : bytes.length));
   switch (kind) {
     case 'byte':
       if (at < bytes.length) bytes[at] = Number(value & 0xffn);

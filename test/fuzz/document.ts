@@ -47,9 +47,9 @@ export async function fetchDocument(base: string): Promise<ApiDocument> {
     readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   };
   const resolve: Resolve = (reference) => {
-    const found = document.components.schemas[reference.replace('#/components/schemas/', '')];
-    if (!found) throw new Error(`The document has no ${reference}.`);
-    return found;
+    const schema = document.components.schemas[reference.replace('#/components/schemas/', '')];
+    if (!schema) throw new Error(`The document has no ${reference}.`);
+    return schema;
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { tags, parameters = [], requestBody, responses }]): Operation => {

@@ -79,7 +79,7 @@ test('audio: a damaged recording gives samples or a refusal', { timeout }, async
 });
 
 const pids = new Set<number>();
-const pictures = new ImageEditorHost({
+const host = new ImageEditorHost({
   entry: join(dirname(program), 'engines/image-editing/worker/main.js'),
   spawn: (entry, listeners) => {
     const child = spawnChild<never, never>(entry, listeners as never);
@@ -88,20 +88,20 @@ const pictures = new ImageEditorHost({
   },
   startTimer: engineTimer,
 });
-afterAll(() => pictures.stop());
+afterAll(() => host.stop());
 
 test('pictures: a damaged picture is decoded or refused, and its process goes on', { timeout }, async () => {
   const colours = Uint8Array.from({ length: 24 * 17 * 4 }, (_, index) => (index * index * 7) % 256);
-  const picture = sharp(colours, { raw: { width: 24, height: 17, channels: 4 } });
+  const image = sharp(colours, { raw: { width: 24, height: 17, channels: 4 } });
   const files: Readonly<Record<string, Uint8Array>> = {
-    png: await picture.clone().png().toBuffer(),
-    'palette png': await picture.clone().png({ palette: true }).toBuffer(),
-    jpeg: await picture.clone().jpeg().toBuffer(),
-    'progressive jpeg': await picture.clone().jpeg({ progressive: true }).toBuffer(),
-    webp: await picture.clone().webp().toBuffer(),
-    'lossless webp': await picture.clone().webp({ lossless: true }).toBuffer(),
-    gif: await picture.clone().gif().toBuffer(),
-    tiff: await picture.clone().tiff().toBuffer(),
+    png: await image.clone().png().toBuffer(),
+    'palette png': await image.clone().png({ palette: true }).toBuffer(),
+    jpeg: await image.clone().jpeg().toBuffer(),
+    'progressive jpeg': await image.clone().jpeg({ progressive: true }).toBuffer(),
+    webp: await image.clone().webp().toBuffer(),
+    'lossless webp': await image.clone().webp({ lossless: true }).toBuffer(),
+    gif: await image.clone().gif().toBuffer(),
+    tiff: await image.clone().tiff().toBuffer(),
   };
   const edit = fc.constantFrom<ImageEdit>(
     { type: 'encode', format: 'jpeg', quality: 80 },
@@ -114,7 +114,7 @@ test('pictures: a damaged picture is decoded or refused, and its process goes on
     fc.tuple(fc.constantFrom(...Object.keys(files)), damages, edit),
     async ([name, all, one]) => {
       const bytes = damaged(files[name] as Uint8Array, all, 200);
-      const outcome = await pictures.edit(one, [{ bytes, field: 'image' }]).catch((error: unknown) => error);
+      const outcome = await host.edit(one, [{ bytes, field: 'image' }]).catch((error: unknown) => error);
       if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'AppError', status: 400 });
       else expect(outcome === undefined || outcome instanceof Uint8Array).toBe(true);
     },

@@ -21,7 +21,7 @@ const pieces = [
 ];
 
 test('forms: any bytes are read or refused, and no file is left', { timeout }, async () => {
-  const place = await serve([
+  const server = await serve([
     endpoint(({ form }) => json({ files: form?.files.length, fields: form?.fields.size }), { form: { files: 3 } }),
   ]);
   const body = fc.oneof(
@@ -42,13 +42,13 @@ test('forms: any bytes are read or refused, and no file is left', { timeout }, a
   );
   await tryAll('forms', fc.tuple(body, types), async ([bytes, type]) => {
     const headers = { 'content-type': type, 'content-length': String(bytes.length) };
-    const { status, text } = await ask(place, { method: 'POST', path: '/work', headers, body: bytes });
+    const { status, text } = await ask(server, { method: 'POST', path: '/work', headers, body: bytes });
     expect([200, 400, 413]).toContain(status);
     JSON.parse(text);
   });
-  expect(place.errors).toEqual([]);
-  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${process.pid}-`));
-  await vi.waitUntil(() => left().length === 0, { timeout: 30_000 });
+  expect(server.errors).toEqual([]);
+  const leftUploads = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${process.pid}-`));
+  await vi.waitUntil(() => leftUploads().length === 0, { timeout: 30_000 });
 });
 
 const classes = [

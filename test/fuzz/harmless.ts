@@ -4,7 +4,7 @@ import type { Json } from './values.ts';
 type Body = Readonly<Record<string, Json>>;
 
 /** Largest values that a request may have, so that it is cheap. Types and smaller values stay as they are. */
-const most: Readonly<Record<string, number>> = {
+const max: Readonly<Record<string, number>> = {
   steps: 1,
   hr_second_pass_steps: 1,
   n: 2,
@@ -36,7 +36,7 @@ export function harmless({ path }: Pick<Operation, 'path'>, body: Body): Body {
   const limited = Object.entries(body).map(([name, value]) => {
     const isLong = Array.isArray(value) && value.length > mostTexts && value.length <= longestList;
     if (isLong && embeds.test(path)) return [name, value.slice(0, mostTexts)];
-    const limit = Object.hasOwn(most, name) ? most[name] : undefined;
+    const limit = Object.hasOwn(max, name) ? max[name] : undefined;
     const isNumber = typeof value === 'number' || typeof value === 'string';
     return [name, limit !== undefined && isNumber && Number(value) > limit ? limit : value];
   });

@@ -4,7 +4,7 @@ import { goodBodies } from '../../src/protocols/testing/random-bodies.ts';
 import type { SentRequest } from './client.ts';
 import type { Operation, Parameter } from './document.ts';
 import { harmless, harmlessContent } from './harmless.ts';
-import { change, changed, fitting, type Json, objectOf, picture, recording, strange } from './values.ts';
+import { change, changed, fitting, image, type Json, objectOf, recording, strange } from './values.ts';
 
 /** A request with the operation that it is for. */
 export interface FuzzRequest {
@@ -88,13 +88,13 @@ function contentOf(operation: Operation): fc.Arbitrary<Content> {
   );
 }
 
-const files = [picture, recording].map((base64) => Buffer.from(base64, 'base64'));
+const files = [image, recording].map((base64) => Buffer.from(base64, 'base64'));
 
 const fileBytes: fc.Arbitrary<Buffer> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...files) },
-  fc.tuple(fc.constantFrom(...files), fc.nat(), fc.nat({ max: 255 })).map(([file, place, byte]) => {
+  fc.tuple(fc.constantFrom(...files), fc.nat(), fc.nat({ max: 255 })).map(([file, index, byte]) => {
     const copy = Buffer.from(file);
-    copy[place % copy.length] = byte;
+    copy[index % copy.length] = byte;
     return copy;
   }),
   fc.tuple(fc.constantFrom(...files), fc.nat()).map(([file, end]) => file.subarray(0, end % file.length)),
@@ -201,10 +201,10 @@ function targetOf({ path, parameters }: Operation): fc.Arbitrary<string> {
     { weight: 1, arbitrary: odd },
     { weight: query.length > 0 ? 1 : 12, arbitrary: fc.constant('') },
   );
-  const place = path.includes('{')
+  const pathname = path.includes('{')
     ? pathValue.map((one) => encodeURI(path.replace(/\{\w+\}/, '#')).replace('#', encodeURI(decodable(one))))
     : fc.constant(path);
-  return fc.tuple(place, asked).map(([way, rest]) => way + rest);
+  return fc.tuple(pathname, asked).map(([way, rest]) => way + rest);
 }
 
 /** As it may stand in a path: already encoded, or plain. */

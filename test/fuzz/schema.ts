@@ -22,19 +22,19 @@ const silent = ['title', 'description', 'default', 'contentMediaType', 'required
 const checks: Readonly<Record<string, Check>> = {
   type: (value, type: string | readonly string[]) =>
     [type].flat().some((one) => typeChecks[one]?.(value)) ? undefined : `is not ${[type].flat().join(' or ')}`,
-  const: (value, wanted: unknown) => (value === wanted ? undefined : `is not ${JSON.stringify(wanted)}`),
-  enum: (value, wanted: readonly unknown[]) =>
-    wanted.includes(value) ? undefined : `is none of ${JSON.stringify(wanted)}`,
-  minimum: (value, least: number) => (typeof value === 'number' && value < least ? `is below ${least}` : undefined),
-  maximum: (value, most: number) => (typeof value === 'number' && value > most ? `is above ${most}` : undefined),
-  minLength: (value, least: number) =>
-    typeof value === 'string' && value.length < least ? `is shorter than ${least}` : undefined,
-  maxLength: (value, most: number) =>
-    typeof value === 'string' && value.length > most ? `is longer than ${most}` : undefined,
-  minItems: (value, least: number) =>
-    Array.isArray(value) && value.length < least ? `has fewer than ${least} entries` : undefined,
-  maxItems: (value, most: number) =>
-    Array.isArray(value) && value.length > most ? `has more than ${most} entries` : undefined,
+  const: (value, expected: unknown) => (value === expected ? undefined : `is not ${JSON.stringify(expected)}`),
+  enum: (value, expected: readonly unknown[]) =>
+    expected.includes(value) ? undefined : `is none of ${JSON.stringify(expected)}`,
+  minimum: (value, min: number) => (typeof value === 'number' && value < min ? `is below ${min}` : undefined),
+  maximum: (value, max: number) => (typeof value === 'number' && value > max ? `is above ${max}` : undefined),
+  minLength: (value, min: number) =>
+    typeof value === 'string' && value.length < min ? `is shorter than ${min}` : undefined,
+  maxLength: (value, max: number) =>
+    typeof value === 'string' && value.length > max ? `is longer than ${max}` : undefined,
+  minItems: (value, min: number) =>
+    Array.isArray(value) && value.length < min ? `has fewer than ${min} entries` : undefined,
+  maxItems: (value, max: number) =>
+    Array.isArray(value) && value.length > max ? `has more than ${max} entries` : undefined,
   format: (value, format: string) =>
     format === 'date-time' && !/^\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(String(value))
       ? 'is not a date and time'
@@ -86,8 +86,8 @@ export function faultOf(value: unknown, schema: Schema, resolve: Resolve): strin
   return undefined;
 }
 
-function inside(place: string, fault: string | undefined): string | undefined {
-  return fault === undefined ? undefined : `${place}${/^[.[]/.test(fault) ? '' : ' '}${fault}`;
+function inside(path: string, fault: string | undefined): string | undefined {
+  return fault === undefined ? undefined : `${path}${/^[.[]/.test(fault) ? '' : ' '}${fault}`;
 }
 
 function firstOf(steps: readonly (() => string | undefined)[]): string | undefined {

@@ -39,10 +39,10 @@ test('requests: every answer fits the OpenAPI document, and the server goes on',
   const document = await fetchDocument(server.base);
   const operations = document.operations.filter(isTried);
   const client = rawClient(server.port);
-  const seen = new Map<string, Map<number, number>>();
+  const statusesByOperation = new Map<string, Map<number, number>>();
   const failures: object[] = [];
   /** Each kind of failure is told once. */
-  const found = new Set<string>();
+  const failing = new Set<string>();
   const startedAt = Date.now();
   console.log(`Fuzz: seed ${fuzz.seed}, ${fuzz.requests} requests for ${operations.length} operations.`);
   for (const [name, why] of Object.entries(leftOut)) console.log(`Left out: ${name}: ${why}`);
@@ -50,7 +50,7 @@ test('requests: every answer fits the OpenAPI document, and the server goes on',
   const tryOne = async (request: FuzzRequest): Promise<string | undefined> => {
     try {
       const answer = await client.send(request.sent);
-      count(seen, request, answer);
+      count(statusesByOperation, request, answer);
       return answerFault(answer, request.operation, document) && describeFault(answer, request, document);
     } catch (error) {
       return `the connection was cut: ${(error as Error).message}`;
@@ -61,11 +61,11 @@ test('requests: every answer fits the OpenAPI document, and the server goes on',
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next && failures.length < mostFailures; next = waiting.pop()) {
         const fault = await tryOne(next);
-        if (fault === undefined || found.has(kindOf(fault))) continue;
-        found.add(kindOf(fault));
-        console.log(`Fuzz: seed ${fuzz.seed}: ${fault}\n${JSON.stringify(shown(next))}`);
+        if (fault === undefined || failing.has(kindOf(fault))) continue;
+        failing.add(kindOf(fault));
+        console.log(`Fuzz: seed ${fuzz.seed}: ${fault}\n${JSON.stringify(summary(next))}`);
         const small = fault.includes(noAnswer) ? next : await smallest(next, tryOne);
-        failures.push({ fault, ...shown(small) });
+        failures.push({ fault, ...summary(small) });
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
@@ -82,24 +82,32 @@ test('requests: every answer fits the OpenAPI document, and the server goes on',
   memory.push(megabytes(server.pid));
   client.close();
 
-  const sent = [...seen.values()].flatMap((statuses) => [...statuses.values()]).reduce((sum, one) => sum + one, 0);
+  const sent = [...statusesByOperation.values()]
+    .flatMap((statuses) => [...statuses.values()])
+    .reduce((sum, one) => sum + one, 0);
   const seconds = Math.round((Date.now() - startedAt) / 1000);
-  console.log(`Fuzz: ${sent} answers of ${seen.size} operations in ${seconds} s: ${statusText(seen)}.`);
+  console.log(
+    `Fuzz: ${sent} answers of ${statusesByOperation.size} operations in ${seconds} s: ${statusText(statusesByOperation)}.`,
+  );
   console.log(`Fuzz: memory of the server in MB: ${memory.join(', ')}.`);
   if (failures.length > 0) console.log(`Fuzz: seed ${fuzz.seed}. Again with: ${replay('requests')}`);
 
   expect(failures).toEqual([]);
-  expect(operations.map(nameOf).filter((name) => !seen.has(name))).toEqual([]);
+  expect(operations.map(nameOf).filter((name) => !statusesByOperation.has(name))).toEqual([]);
   expect(isAlive(server.pid)).toBe(true);
   expect(server.output()).not.toMatch(/unexpected went wrong|unhandled|uncaught/i);
   expect((await fetch(`${server.base}/ping`)).status).toBe(200);
   expect(Math.max(...memory)).toBeLessThan(mostMegabytes);
 });
 
-function count(seen: Map<string, Map<number, number>>, { operation }: FuzzRequest, { status }: Answer): void {
+function count(
+  statusesByOperation: Map<string, Map<number, number>>,
+  { operation }: FuzzRequest,
+  { status }: Answer,
+): void {
   const name = nameOf(operation);
-  const statuses = seen.get(name) ?? new Map<number, number>();
-  seen.set(name, statuses.set(status, (statuses.get(status) ?? 0) + 1));
+  const statuses = statusesByOperation.get(name) ?? new Map<number, number>();
+  statusesByOperation.set(name, statuses.set(status, (statuses.get(status) ?? 0) + 1));
 }
 
 function describeFault(answer: Answer, { operation }: FuzzRequest, document: ApiDocument): string {
@@ -155,13 +163,13 @@ function smaller({ operation, sent }: FuzzRequest): readonly FuzzRequest[] {
   }
 }
 
-function shown({ sent: { method, target, headers, body, chunks } }: FuzzRequest): object {
+function summary({ sent: { method, target, headers, body, chunks } }: FuzzRequest): object {
   return { method, target, headers, chunks: chunks.length, body: body.subarray(0, 1500).toString('utf8') };
 }
 
-function statusText(seen: ReadonlyMap<string, ReadonlyMap<number, number>>): string {
+function statusText(statusesByOperation: ReadonlyMap<string, ReadonlyMap<number, number>>): string {
   const all = new Map<number, number>();
-  for (const statuses of seen.values())
+  for (const statuses of statusesByOperation.values())
     for (const [status, times] of statuses) all.set(status, (all.get(status) ?? 0) + times);
   const sorted = [...all].sort(([one], [other]) => one - other);
   return sorted.map(([status, times]) => `${status} ${times}×`).join(', ');

@@ -58,18 +58,18 @@ const spoiltTemplate = fc
     }, template),
   );
 
-const said = fc.oneof(
+const deltas = fc.oneof(
   fc.constantFrom('Hi', '', '{{ x }}', '<|im_end|>', '{% raw %}', '\u0000', '\ud800'),
   fc.string({ maxLength: 20 }),
 );
 const message: fc.Arbitrary<Message> = fc.oneof(
-  said.map((one): Message => ({ role: 'user', content: text(one) })),
-  said.map((one): Message => ({ role: 'assistant', content: text(one) })),
-  said.map((one): Message => ({ role: 'system', content: text(one) })),
+  deltas.map((one): Message => ({ role: 'user', content: text(one) })),
+  deltas.map((one): Message => ({ role: 'assistant', content: text(one) })),
+  deltas.map((one): Message => ({ role: 'system', content: text(one) })),
   fc
     .constantFrom('{"a":1}', '{', '', '[]')
     .map((json): Message => ({ role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 'f', json }] })),
-  said.map((one): Message => ({ role: 'tool', content: text(one), callId: 'c' })),
+  deltas.map((one): Message => ({ role: 'tool', content: text(one), callId: 'c' })),
 );
 
 test('templates: spoilt ones are refused or rendered, and no user turn and no tool result is lost', {
@@ -259,8 +259,8 @@ function merged(events: readonly unknown[]): readonly unknown[] {
 
 test('upstream: the events of a stream do not depend on its pieces', { timeout }, () =>
   tryAll('upstream', fc.tuple(upstream, fc.array(fc.nat(), { maxLength: 8 })), ([bytes, cuts]) => {
-    const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
-    const pieces = places.slice(1).map((place, index) => bytes.subarray(places[index], place));
+    const cutPoints = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+    const pieces = cutPoints.slice(1).map((place, index) => bytes.subarray(cutPoints[index], place));
     const whole = merged(received([bytes]));
     expect(merged(received(pieces))).toEqual(whole);
     if (bytes.length > 2000) return;
@@ -345,7 +345,7 @@ test('patterns: nested repetitions are searched to the end of a long text, or re
       } catch (error) {
         return expect(String(error)).toMatch(/^Error: the pattern /);
       }
-      for (let place = 0; place < subject.length; place += 1) search.push(subject.charCodeAt(place), place);
+      for (let index = 0; index < subject.length; index += 1) search.push(subject.charCodeAt(index), index);
       search.found(subject.length);
     },
   );

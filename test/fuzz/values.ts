@@ -6,8 +6,7 @@ import type { Schema } from './schema.ts';
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** One pixel, and a fifth of a second of silence. */
-export const picture =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+export const image = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 export const recording = wav(3200).toString('base64');
 
 function wav(samples: number): Buffer {
@@ -67,11 +66,11 @@ const byName: Readonly<Record<string, fc.Arbitrary<Json>>> = {
     'root ::= ("a"',
     '{"type":"object"}',
   ),
-  image: fc.constant(picture),
-  images: fc.constantFrom<Json>([], [picture]),
-  init_images: fc.constantFrom<Json>([picture], []),
-  imageList: fc.constant([{ data: picture, name: 'a' }]),
-  mask: fc.constant(picture),
+  image: fc.constant(image),
+  images: fc.constantFrom<Json>([], [image]),
+  init_images: fc.constantFrom<Json>([image], []),
+  imageList: fc.constant([{ data: image, name: 'a' }]),
+  mask: fc.constant(image),
   file: fc.constant(recording),
   audio_data: fc.constant(recording),
   size: fc.constantFrom('64x64', 'auto', '1x1', '9x'),
@@ -88,12 +87,12 @@ export function fitting(schema: Schema, name = ''): fc.Arbitrary<Json> {
 }
 
 function ofType(type: string, schema: Schema): fc.Arbitrary<Json> {
-  const { minimum: least, maximum: most } = schema as { minimum?: number; maximum?: number };
+  const { minimum: min, maximum: max } = schema as { minimum?: number; maximum?: number };
   switch (type) {
     case 'integer':
-      return fc.integer({ min: least ?? 0, max: most ?? Math.max(4, (least ?? 0) + 4) });
+      return fc.integer({ min: min ?? 0, max: max ?? Math.max(4, (min ?? 0) + 4) });
     case 'number':
-      return fc.double({ min: least ?? 0, max: most ?? Math.max(2, (least ?? 0) + 2), noNaN: true });
+      return fc.double({ min: min ?? 0, max: max ?? Math.max(2, (min ?? 0) + 2), noNaN: true });
     case 'boolean':
       return fc.boolean();
     case 'null':
@@ -105,7 +104,7 @@ function ofType(type: string, schema: Schema): fc.Arbitrary<Json> {
     case 'object':
       return objectOf(schema);
     default:
-      return schema.contentEncoding === 'base64' ? fc.constantFrom(picture, recording) : plainText;
+      return schema.contentEncoding === 'base64' ? fc.constantFrom(image, recording) : plainText;
   }
 }
 
@@ -144,11 +143,11 @@ export const change: fc.Arbitrary<Change> = fc.record({
 export function changed(body: Json, { way: [next, ...rest], kind, value }: Change): Json {
   const entries = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   if (next === undefined || entries.length === 0) return replaced(body, kind, value);
-  const place = next % entries.length;
-  const [name = '', old = null] = entries[place] ?? [];
+  const index = next % entries.length;
+  const [name = '', old = null] = entries[index] ?? [];
   const isHere = rest.length === 0 || typeof old !== 'object' || old === null;
-  if (isHere && kind === 'delete') entries.splice(place, 1);
-  else entries[place] = [name, isHere ? replaced(old, kind, value) : changed(old, { way: rest, kind, value })];
+  if (isHere && kind === 'delete') entries.splice(index, 1);
+  else entries[index] = [name, isHere ? replaced(old, kind, value) : changed(old, { way: rest, kind, value })];
   if (Array.isArray(body)) return entries.map(([, one]) => one);
   return Object.fromEntries(
     isHere && kind === 'add' ? [...entries, [`${name}2`, value], ['__proto__', value]] : entries,

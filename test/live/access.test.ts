@@ -101,7 +101,8 @@ const ruleOf = ({ method, path }: Pick<Listed, 'method' | 'path'>): AccessRule =
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 /** The path that is asked for, where the declared one stands for those below it. */
-const asked = ({ path, match }: Pick<Listed, 'path' | 'match'>) => (match === 'below' ? `${path}something` : path);
+const requestPath = ({ path, match }: Pick<Listed, 'path' | 'match'>) =>
+  match === 'below' ? `${path}something` : path;
 
 type Verdict = 'unauthorized' | 'forbidden' | 'passed';
 
@@ -175,7 +176,7 @@ test('a running server: lets each key in where the access table says so, and now
     for (const { name, who, headers } of everyone(rule)) {
       // Some of its paths are those of the OpenAI API.
       const own = endpoint.family === 'messages' ? { ...headers, 'anthropic-version': '2023-06-01' } : headers;
-      const answer = await ask(endpoint.method, asked(endpoint), own);
+      const answer = await ask(endpoint.method, requestPath(endpoint), own);
       const verdict = expected(rule, who);
       tried[verdict] += 1;
       if (verdictOf(answer) !== verdict || !ofFamily(endpoint.family, answer, verdict))
@@ -191,7 +192,7 @@ test('a running server: no spelling of a guarded path leads around its key', asy
   await inParallel(await listed(), async (endpoint) => {
     const { method, family } = endpoint;
     if (!endpoint.needsKey) return;
-    const path = asked(endpoint);
+    const path = requestPath(endpoint);
     const spellings = [`${path}/`, `${path}?key=wrong`, `/lcpp${path}`, `/below/a/proxy${path}`, `//${path.slice(1)}`];
     const last = path.length - 1;
     const encoded = `${path.slice(0, last)}%${path.charCodeAt(last).toString(16)}`;

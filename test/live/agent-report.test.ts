@@ -56,7 +56,7 @@ test.each(shapes.map((shape) => [shape.name, shape] as const))(
     await fetch(address, { method: 'DELETE' });
     for (let turn = 0; turn < turns; turn += 1) {
       await send(shape.turn(turn));
-      for (const request of [...shape.beside(turn), ...shape.after(turn)]) await send(request);
+      for (const request of [...shape.sideRequests(turn), ...shape.after(turn)]) await send(request);
     }
     await send(shape.anew);
     const { conversations } = (await (await fetch(address)).json()) as { conversations: readonly Reported[] };

@@ -51,8 +51,8 @@ test('batching: 32 requests with mixed samplers give the same texts as alone, up
   const together = await Promise.all(requests.map((asked) => client.generate(asked)));
   const shares: number[] = [];
   for (const [index, asked] of requests.entries()) {
-    const [seen, expected] = [together[index], alone[index]] as [NativeResult, NativeResult];
-    shares.push(await sharedUntilTie(client, asked, seen, expected));
+    const [actual, expected] = [together[index], alone[index]] as [NativeResult, NativeResult];
+    shares.push(await sharedUntilTie(client, asked, actual, expected));
   }
   expectMostlyShared(shares);
 });
@@ -68,14 +68,14 @@ test('batching: a long prompt is processed in chunks beside running streams', as
 
 test('batching: an idle slot between two active ones keeps its text', async () => {
   const chats = ['king', 'bear', 'tree'].map((who) => `Long ago a ${who} found a map.`);
-  const turns = async (beside: boolean): Promise<string[]> => {
+  const turns = async (withOthers: boolean): Promise<string[]> => {
     const server = await start(['--parallelrequests', '3', '--quiet']);
     const { generate } = nativeClient(server.base);
     const first: string[] = [];
     // One after the other, so that each has a sequence of its own; the second lies between the others.
     for (const prompt of chats) first.push(prompt + (await generate({ prompt })).text);
     const more = (index: number) => generate({ prompt: `${first[index]} Then`, max_length: 40 });
-    if (beside) await Promise.all([more(0), more(2)]);
+    if (withOthers) await Promise.all([more(0), more(2)]);
     const rested = (await more(1)).text;
     await server.stop();
     return [...first, rested];

@@ -10,7 +10,7 @@ const start = untrainedServers();
 /** Its snapshots are megabytes, and it repeats what it has read. */
 const startEmbedded = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-disk-'));
-const kept = join(folder, 'kept');
+const cacheFolder = join(folder, 'kept');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const text = (topic: string) =>
@@ -26,8 +26,8 @@ async function complete(base: string, prompt: string) {
 }
 
 /** The last token of a prompt is computed alone here, and with others at the first time. */
-async function expectSame(base: string, prompt: string, seen: NativeResult, expected: NativeResult): Promise<void> {
-  await sharedUntilTie(nativeClient(base), request(prompt), seen, expected);
+async function expectSame(base: string, prompt: string, actual: NativeResult, expected: NativeResult): Promise<void> {
+  await sharedUntilTie(nativeClient(base), request(prompt), actual, expected);
 }
 
 describe.each([
@@ -46,17 +46,17 @@ describe.each([
 });
 
 test('--diskcache: is used after a restart, until the folder is emptied', async () => {
-  const first = await start(['--diskcache', kept]);
+  const first = await start(['--diskcache', cacheFolder]);
   const fresh = await complete(first.base, text('clouds'));
   await first.stop();
-  expect(readdirSync(kept)).toHaveLength(1);
-  const second = await start(['--diskcache', kept]);
+  expect(readdirSync(cacheFolder)).toHaveLength(1);
+  const second = await start(['--diskcache', cacheFolder]);
   const again = await complete(second.base, text('clouds'));
   expect(again.cached).toBe(again.all - 1);
   await expectSame(second.base, text('clouds'), again.reply, fresh.reply);
   await second.stop();
-  rmSync(kept, { recursive: true, force: true });
-  const third = await start(['--diskcache', kept]);
+  rmSync(cacheFolder, { recursive: true, force: true });
+  const third = await start(['--diskcache', cacheFolder]);
   expect((await complete(third.base, text('clouds'))).cached).toBe(0);
 });
 
@@ -91,15 +91,15 @@ test('--diskcache: all models share the limit, and a smaller one applies at the 
 });
 
 test('--diskcache: a deleted folder is created again', async () => {
-  const gone = join(folder, 'gone');
-  const { base, stop } = await start(['--diskcache', gone]);
+  const missingFolder = join(folder, 'gone');
+  const { base, stop } = await start(['--diskcache', missingFolder]);
   await complete(base, text('stones'));
   await expect.poll(async () => (await figures(base)).snapshots).toBe(1);
-  rmSync(gone, { recursive: true });
+  rmSync(missingFolder, { recursive: true });
   expect(await figures(base)).toMatchObject({ snapshots: 0, bytes: 0, failures: 0 });
   await complete(base, text('birds'));
   await stop();
-  expect(readdirSync(gone)).not.toEqual([]);
+  expect(readdirSync(missingFolder)).not.toEqual([]);
 });
 
 test.each([
@@ -121,14 +121,14 @@ test('--draftngram: does not change the text, up to near ties', async () => {
     { temperature: 0, banned_tokens: ['three four'] },
     { temperature: 0.7, sampler_seed: 9, grammar: 'root ::= [a-z ]+' },
   ]) {
-    const asked = withTokens({
+    const request = withTokens({
       prompt: `${'one two three four five six '.repeat(8)}one two`,
       max_length: 40,
       ...extra,
     });
-    const [seen, expected] = [await guessing.generate(asked), await plain.generate(asked)];
+    const [actual, expected] = [await guessing.generate(request), await plain.generate(request)];
     right += (await guessing.performance()).last_draft_success ?? 0;
-    shares.push(await sharedUntilTie(plain, asked, seen, expected));
+    shares.push(await sharedUntilTie(plain, request, actual, expected));
   }
   expectMostlyShared(shares);
   expect(right).toBeGreaterThan(0);
@@ -150,14 +150,14 @@ test('return_progress: streams tell how far a prompt is processed, also through 
     [own.base, '/completion', { prompt: text('hills'), n_predict: 2 }],
     [through.base, '/v1/chat/completions', messages('lakes')],
   ] as const) {
-    const told = await read(base, path, body);
-    const [first] = told;
+    const progress = await read(base, path, body);
+    const [first] = progress;
     expect(first.processed).toBe(first.cache);
-    expect(told.at(-1).processed).toBe(first.total);
-    const steps = told.map(({ processed }) => processed);
+    expect(progress.at(-1).processed).toBe(first.total);
+    const steps = progress.map(({ processed }) => processed);
     expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
     expect(
-      told.every(({ total, cache, time_ms }) => total === first.total && cache === first.cache && time_ms >= 0),
+      progress.every(({ total, cache, time_ms }) => total === first.total && cache === first.cache && time_ms >= 0),
     ).toBe(true);
     expect(first.total).toBeGreaterThan(200);
   }

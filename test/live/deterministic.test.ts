@@ -114,9 +114,9 @@ describe.each([
     expect((await cache(second.base)).slots[0]?.tokens).toBeGreaterThanOrEqual(256);
     await second.stop();
     // What was computed otherwise is of no use here, and neither is this to others.
-    const usual = await start([...flags.slice(1), ...disk]);
-    expect((await cache(usual.base)).disk?.snapshots).toBe(0);
-    await usual.stop();
+    const batched = await start([...flags.slice(1), ...disk]);
+    expect((await cache(batched.base)).disk?.snapshots).toBe(0);
+    await batched.stop();
   });
 });
 

@@ -39,8 +39,8 @@ describe('server with --jinjatemplate and --gendefaults', () => {
   test('--gendefaults: applies under the field names of each dialect, and never sets the length', async () => {
     const { generation_settings: given } = await post('/completion', { prompt: 'Once' });
     expect(given).toMatchObject({ repeat_penalty: 1.3, seed: 77, n_predict: 64 });
-    const { generation_settings: said } = await post('/completion', { prompt: 'Once', repeat_penalty: 1, seed: 5 });
-    expect(said).toMatchObject({ repeat_penalty: 1, seed: 5 });
+    const { generation_settings: explicit } = await post('/completion', { prompt: 'Once', repeat_penalty: 1, seed: 5 });
+    expect(explicit).toMatchObject({ repeat_penalty: 1, seed: 5 });
   });
 
   test('tokenize: partial characters are bytes; special tokens are parsed only with parse_special', async () => {

@@ -17,7 +17,7 @@ if (reason !== undefined) console.log(`The tests of stable-diffusion.cpp are ski
 
 const startServer = liveServers();
 const patient = 600_000;
-const asked = { prompt: 'a boat', steps: 1, cfg_scale: 1, seed: 5, width: 64, height: 64 };
+const request = { prompt: 'a boat', steps: 1, cfg_scale: 1, seed: 5, width: 64, height: 64 };
 
 // biome-ignore lint/suspicious/noExplicitAny: as a client without types sees it.
 type Answer = any;
@@ -32,10 +32,10 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
     if (!existsSync(model)) writeCheckpoint(model);
     writeLora(join(loras, 'strong.safetensors'));
     server = await startServer(['--nomodel', '--threads', '2', '--sdmodel', model, '--sdlora', loras]);
-    plain = await draw('txt2img', asked);
+    plain = await generate('txt2img', request);
   }, patient);
 
-  async function draw(path: string, body: object): Promise<Answer> {
+  async function generate(path: string, body: object): Promise<Answer> {
     const reply = await fetch(`${server.base}/sdapi/v1/${path}`, { method: 'POST', body: JSON.stringify(body) });
     expect(reply.status).toBe(200);
     return reply.json();
@@ -59,9 +59,9 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   test(
     'LoRA: changes the image; weights other than 1 are refused',
     async () => {
-      const changed = await draw('txt2img', { ...asked, prompt: 'a boat <lora:strong:1>' });
+      const changed = await generate('txt2img', { ...request, prompt: 'a boat <lora:strong:1>' });
       expect((await pixelsOf(changed.images[0])).equals(await pixelsOf(plain.images[0]))).toBe(false);
-      const body = JSON.stringify({ ...asked, prompt: 'a boat <lora:strong:0.5>' });
+      const body = JSON.stringify({ ...request, prompt: 'a boat <lora:strong:0.5>' });
       const refused = await fetch(`${server.base}/sdapi/v1/txt2img`, { method: 'POST', body });
       expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('weight 0.5')]);
     },
@@ -74,8 +74,8 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
       const half = { input: await flat('#fff', 32).toBuffer(), left: 32, top: 0 };
       const mask = (await flat('#000').composite([half]).toBuffer()).toString('base64');
       const initial = (await flat('#2060c0').toBuffer()).toString('base64');
-      const body = { ...asked, steps: 2, denoising_strength: 0.5, init_images: [initial], mask };
-      const { images, info } = await draw('img2img', body);
+      const body = { ...request, steps: 2, denoising_strength: 0.5, init_images: [initial], mask };
+      const { images, info } = await generate('img2img', body);
       const pixels = await pixelsOf(images[0]);
       expect([...pixels.subarray(0, 3)]).toEqual([0x20, 0x60, 0xc0]);
       expect([...pixels.subarray(60 * 3, 60 * 3 + 3)]).not.toEqual([0x20, 0x60, 0xc0]);
@@ -87,12 +87,12 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   test(
     'progress, interrupt, and the same image afterwards',
     async () => {
-      const long = draw('txt2img', { ...asked, steps: 60 });
+      const long = generate('txt2img', { ...request, steps: 60 });
       const step = async () => (await get('progress')).state.sampling_step as number;
       await expect.poll(step, { timeout: patient / 2, interval: 500 }).toBeGreaterThan(0);
-      await draw('interrupt', {});
+      await generate('interrupt', {});
       expect((await long).images).toEqual([]);
-      const again = await draw('txt2img', asked);
+      const again = await generate('txt2img', request);
       expect((await pixelsOf(again.images[0])).equals(await pixelsOf(plain.images[0]))).toBe(true);
     },
     patient,

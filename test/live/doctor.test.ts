@@ -35,8 +35,8 @@ function copy(): string {
 }
 
 function examined(home: string) {
-  const words = [join(home, 'dist', 'main.js'), 'doctor', '--json'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, words, {
+  const args = [join(home, 'dist', 'main.js'), 'doctor', '--json'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     env: programEnvironment(),
   });

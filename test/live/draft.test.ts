@@ -49,9 +49,9 @@ describe('--draftmodel with the model itself', () => {
   test.each(samplings)('writes the same text %s, up to near ties', async (_, sampling) => {
     const shares: number[] = [];
     for (const prompt of ['Once upon a time', 'The small cat saw a bird and', 'Tom and Lily went to']) {
-      const asked = withTokens({ prompt, max_length: 60, ...sampling });
-      const [seen, expected] = [await both.drafted.generate(asked), await both.plain.generate(asked)];
-      shares.push(await sharedUntilTie(both.plain, asked, seen, expected));
+      const request = withTokens({ prompt, max_length: 60, ...sampling });
+      const [actual, expected] = [await both.drafted.generate(request), await both.plain.generate(request)];
+      shares.push(await sharedUntilTie(both.plain, request, actual, expected));
     }
     expectMostlyShared(shares);
   });
@@ -64,8 +64,8 @@ describe('--draftmodel with the model itself', () => {
   });
 
   test('drafts no tokens with a grammar', async () => {
-    const asked = { prompt: 'A number:', grammar: 'root ::= [0-9]+', max_length: 20 };
-    expect((await both.drafted.generate(asked)).text).toBe((await both.plain.generate(asked)).text);
+    const request = { prompt: 'A number:', grammar: 'root ::= [0-9]+', max_length: 20 };
+    expect((await both.drafted.generate(request)).text).toBe((await both.plain.generate(request)).text);
     expect(await acceptance(both.drafted)).toMatchObject({ last_draft_success: 0, last_draft_failed: 0 });
   });
 });
@@ -82,8 +82,8 @@ describe('--draftmodel with a random model', () => {
   test('does not change the text', async () => {
     const { plain, drafted } = await pair(['--model', paths[0]], ['--draftmodel', paths[1], '--draftngram']);
     for (const [, sampling] of samplings) {
-      const asked = { prompt: 'abc', max_length: 40, ...sampling };
-      expect((await drafted.generate(asked)).text).toBe((await plain.generate(asked)).text);
+      const request = { prompt: 'abc', max_length: 40, ...sampling };
+      expect((await drafted.generate(request)).text).toBe((await plain.generate(request)).text);
     }
     expect((await acceptance(drafted)).last_draft_failed).toBeGreaterThan(0);
   });
@@ -103,9 +103,9 @@ describe('--draftmodel with a random model', () => {
   });
 });
 
-test('parallel requests with drafts give the same texts as alone, up to near ties', async () => {
-  const beside = ['--parallelrequests', '4', '--batchall', '--draftngram', '2', '--draftmodel', embeddedModel];
-  const { plain, drafted } = await pair([], beside);
+test('drafts: parallel requests write the same texts as alone, up to near ties', async () => {
+  const flags = ['--parallelrequests', '4', '--batchall', '--draftngram', '2', '--draftmodel', embeddedModel];
+  const { plain, drafted } = await pair([], flags);
   const requests = samplings.flatMap(([, sampling]) =>
     ['A cat and a dog', 'One two three one two'].map((prompt) => withTokens({ ...sampling, prompt, max_length: 40 })),
   );
@@ -114,8 +114,8 @@ test('parallel requests with drafts give the same texts as alone, up to near tie
   const together = await Promise.all(requests.map((request) => drafted.generate(request)));
   const shares: number[] = [];
   for (const [index, request] of requests.entries()) {
-    const [seen, expected] = [together[index], alone[index]] as [NativeResult, NativeResult];
-    shares.push(await sharedUntilTie(plain, request, seen, expected));
+    const [actual, expected] = [together[index], alone[index]] as [NativeResult, NativeResult];
+    shares.push(await sharedUntilTie(plain, request, actual, expected));
   }
   expectMostlyShared(shares);
 });

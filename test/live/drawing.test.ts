@@ -40,7 +40,7 @@ const there = <Engine>(engine: Engine): EngineSource<Engine> => ({
 const engine = encodedImageSource(there(host), there(encoder)).peek() as ImageEngine;
 
 /** Without guidance, which doubles the work, unless asked for. */
-async function drawn(changes: Partial<ImageRequest>, signal = new AbortController().signal) {
+async function generate(changes: Partial<ImageRequest>, signal = new AbortController().signal) {
   const events: ImageEvent[] = [];
   const request = imageRequest({ steps: 6, ...changes });
   for await (const event of engine.generate(request, signal)) events.push(event);
@@ -68,14 +68,14 @@ async function meanDifference(one: Uint8Array, other: Uint8Array): Promise<numbe
 const isWhite = ([r, g, b]: readonly [number, number, number]) => Math.min(r, g, b) > 220;
 const isRed = ([r, g, b]: readonly [number, number, number]) => r > 150 && g < 110 && b < 110;
 
-describe('the built-in model', () => {
+describe('built-in image model', () => {
   test('colours: a red apple is red, a blue one is not', async () => {
-    const { events, picture } = await drawn({ prompt: 'a red apple', guidance: 2.5 });
+    const { events, picture } = await generate({ prompt: 'a red apple', guidance: 2.5 });
     expect(events.filter(({ type }) => type === 'progress').length).toBe(6);
     const apple = (await pixels(picture)).filter((pixel) => !isWhite(pixel));
     expect(apple.length).toBeGreaterThan(500);
     expect(apple.filter(isRed).length / apple.length).toBeGreaterThan(0.6);
-    const blue = (await pixels((await drawn({ prompt: 'a blue heart', guidance: 2.5 })).picture)).filter(
+    const blue = (await pixels((await generate({ prompt: 'a blue heart', guidance: 2.5 })).picture)).filter(
       (pixel) => !isWhite(pixel),
     );
     expect(blue.filter(([r, , b]) => b > r + 40).length / blue.length).toBeGreaterThan(0.6);
@@ -83,18 +83,18 @@ describe('the built-in model', () => {
 
   test('seed: gives the same bytes alone and in a batch', async () => {
     const request = { prompt: 'mushroom', steps: 2 };
-    const { pictures } = await drawn({ ...request, seed: 8, count: 2 });
+    const { pictures } = await generate({ ...request, seed: 8, count: 2 });
     const [first, second] = pictures as [Buffer, Buffer];
-    expect(first.equals((await drawn({ ...request, seed: 8 })).picture)).toBe(true);
-    expect(second.equals((await drawn({ ...request, seed: 9 })).picture)).toBe(true);
+    expect(first.equals((await generate({ ...request, seed: 8 })).picture)).toBe(true);
+    expect(second.equals((await generate({ ...request, seed: 9 })).picture)).toBe(true);
     expect(first.equals(second)).toBe(false);
   });
 
   test('denoising strength: more strength changes more of the image', async () => {
-    const { picture: initial } = await drawn({ prompt: 'yellow car', steps: 2 });
+    const { picture: initial } = await generate({ prompt: 'yellow car', steps: 2 });
     const differences = [];
     for (const strength of [0, 0.2, 0.9]) {
-      const { picture } = await drawn({ prompt: 'green tree', initial, strength, steps: 5 });
+      const { picture } = await generate({ prompt: 'green tree', initial, strength, steps: 5 });
       differences.push(await meanDifference(initial, picture));
     }
     const [none = 1, little = 99, much = 0] = differences;
@@ -111,7 +111,7 @@ describe('the built-in model', () => {
     const mask = await plain('#000', 128)
       .composite([{ input: right, left: 64, top: 0 }])
       .toBuffer();
-    const { picture } = await drawn({ prompt: 'a red apple', initial, mask, width: 128, height: 128, steps: 4 });
+    const { picture } = await generate({ prompt: 'a red apple', initial, mask, width: 128, height: 128, steps: 4 });
     const all = await pixels(picture);
     const left = all.filter((_, index) => index % 128 < 64);
     expect(left.every(([r, g, b]) => r === 0x20 && g === 0x40 && b === 0xc0)).toBe(true);
@@ -122,7 +122,7 @@ describe('the built-in model', () => {
   });
 
   test('sizes: any size is drawn, and info says how', async () => {
-    const { events, picture } = await drawn({
+    const { events, picture } = await generate({
       prompt: 'purple heart',
       width: 300,
       height: 200,
@@ -138,9 +138,9 @@ describe('the built-in model', () => {
 
   test('negative prompt: changes the image', async () => {
     const request = { prompt: 'apple', steps: 2, seed: 3, guidance: 2.5 };
-    const { picture: usual } = await drawn(request);
-    const { picture: other } = await drawn({ ...request, negativePrompt: 'red' });
-    expect(await meanDifference(usual, other)).toBeGreaterThan(1);
+    const { picture: defaults } = await generate(request);
+    const { picture: other } = await generate({ ...request, negativePrompt: 'red' });
+    expect(await meanDifference(defaults, other)).toBeGreaterThan(1);
   });
 });
 
@@ -158,14 +158,14 @@ describe('image failures', () => {
       for await (const event of events) if (event.type === 'progress') stop.abort(new Error('gone'));
     })();
     expect(await codeOf(reading)).toBe('gone');
-    expect((await drawn({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
+    expect((await generate({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
   });
 
   test('invalid images and sizes are refused, and the engine survives', async () => {
     const pid = host.pid;
-    expect(await codeOf(drawn({ initial: Buffer.from('no picture') }))).toBe('invalid-field');
-    expect(await codeOf(drawn({ width: 100_000 }))).toBe('invalid-field');
-    expect((await drawn({ steps: 1 })).pictures.length).toBe(1);
+    expect(await codeOf(generate({ initial: Buffer.from('no picture') }))).toBe('invalid-field');
+    expect(await codeOf(generate({ width: 100_000 }))).toBe('invalid-field');
+    expect((await generate({ steps: 1 })).pictures.length).toBe(1);
     expect(host.pid).toBe(pid);
   });
 
@@ -181,7 +181,7 @@ describe('image failures', () => {
       }
     })();
     expect(await codeOf(reading)).toBe('engine-lost');
-    expect((await drawn({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
+    expect((await generate({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
     expect(host.pid).not.toBe(pid);
   });
 });

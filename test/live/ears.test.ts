@@ -33,8 +33,8 @@ describe.skipIf(installed.length === 0)('ears pack', () => {
   test(
     'is the default, detects the language, and hears the sentence with the times of its words',
     async () => {
-      const heard = await ask({ response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'] });
-      const { text, language, words = [] } = heard as OpenAI.Audio.TranscriptionVerbose;
+      const transcript = await ask({ response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'] });
+      const { text, language, words = [] } = transcript as OpenAI.Audio.TranscriptionVerbose;
       expect(text.toLowerCase()).toContain('meet at the station at');
       expect(language).toBe('english');
       const station = words.find(({ word }) => word.startsWith('station'));
@@ -63,11 +63,11 @@ describe.skipIf(installed.length === 0)('ears pack', () => {
   test(
     'a disconnect stops the work, and the next request is served',
     async () => {
-      const gone = new AbortController();
-      const left = ask({}, gone.signal);
+      const controller = new AbortController();
+      const cancelled = ask({}, controller.signal);
       await expect.poll(() => server.output(), { timeout: patient }).toContain('Loaded');
-      gone.abort();
-      await expect(left).rejects.toThrow();
+      controller.abort();
+      await expect(cancelled).rejects.toThrow();
       expect((await ask()).text.toLowerCase()).toContain('station');
     },
     patient,

@@ -169,7 +169,9 @@ describe('server without flags', () => {
     ).json();
     const [{ embedding = [] } = {}] = each as { embedding?: number[][] }[];
     expect(embedding).toHaveLength(4);
-    const mean = (embedding[0] ?? []).map((_, place) => embedding.reduce((sum, one) => sum + (one[place] ?? 0), 0));
+    const mean = (embedding[0] ?? []).map((_, dimension) =>
+      embedding.reduce((sum, one) => sum + (one[dimension] ?? 0), 0),
+    );
     expect(dot(mean, expected) / lengthOf(mean)).toBeCloseTo(1, 4);
   });
 
@@ -341,7 +343,7 @@ describe('--embeddingsmodel', () => {
     };
     const [own = []] = await ask({});
     const each = await ask({ pooling: 'none', embd_normalize: -1 });
-    const mean = (each[0] ?? []).map((_, place) => each.reduce((sum, one) => sum + (one[place] ?? 0), 0));
+    const mean = (each[0] ?? []).map((_, dimension) => each.reduce((sum, one) => sum + (one[dimension] ?? 0), 0));
     const expected = { cls: each[0], last: each.at(-1), mean }[pooling] ?? [];
     expect(dot(own, expected) / lengthOf(expected)).toBeCloseTo(1, 4);
     await server.stop();

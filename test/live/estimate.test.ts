@@ -37,7 +37,8 @@ const noise = Float32Array.from({ length: 1 << 16 }, () => (random.next() - 0.5)
 const bytesOfNoise = new Uint8Array(noise.buffer);
 
 function* noisy(bytes: number): Iterable<Uint8Array> {
-  for (let left = bytes; left > 0; left -= bytesOfNoise.length) yield bytesOfNoise.subarray(0, left);
+  for (let remaining = bytes; remaining > 0; remaining -= bytesOfNoise.length)
+    yield bytesOfNoise.subarray(0, remaining);
 }
 
 async function write(name: Name): Promise<string> {
@@ -103,9 +104,9 @@ async function compare(name: Name, settings: Partial<Settings>, options: Partial
   const total = ({ weightBytes, cacheBytes, computeBytes }: typeof actual) => weightBytes + cacheBytes + computeBytes;
   if (process.env.PARLEY_TEST_TABLE) {
     const cells = [estimate, actual].flatMap((one) => [...Object.values(one), total(one)]);
-    const shown = cells.map((bytes) => (bytes / megabyte).toFixed(1));
+    const columns = cells.map((bytes) => (bytes / megabyte).toFixed(1));
     console.info(
-      `| ${[name, ...shown, `${((total(estimate) / total(actual) - 1) * 100).toFixed(1)} %`].join(' | ')} |`,
+      `| ${[name, ...columns, `${((total(estimate) / total(actual) - 1) * 100).toFixed(1)} %`].join(' | ')} |`,
     );
   }
   return { estimate, actual, ratio: total(estimate) / total(actual) };

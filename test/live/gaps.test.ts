@@ -43,8 +43,8 @@ describe('model with fill-in-the-middle tokens', () => {
       options: { num_predict: 2, ...neverEnding },
       stream: false,
     };
-    const shown = (await client.post('/api/generate', { ...body, _debug_render_only: true })).json();
-    expect(shown).toMatchObject({ _debug_info: { rendered_template: `${before}a(${behind})${gap}` } });
+    const rendered = (await client.post('/api/generate', { ...body, _debug_render_only: true })).json();
+    expect(rendered).toMatchObject({ _debug_info: { rendered_template: `${before}a(${behind})${gap}` } });
     expect((await client.post('/api/generate', body)).json()).toMatchObject({ done: true, eval_count: 2 });
   });
 

@@ -24,12 +24,12 @@ function brokenLibrary(changes: { readonly version?: string } = {}): void {
   process.env.PARLEY_PACKS = packs;
 }
 
-const words = ['--prompt', 'Once', '--threads', '1', '--defaultgenamt', '64'];
+const args = ['--prompt', 'Once', '--threads', '1', '--defaultgenamt', '64'];
 
 describe.skipIf(process.platform !== 'linux')('a CUDA library that cannot be loaded', () => {
   test('without a flag: the reason in one line, and another build computes the reply', async () => {
     brokenLibrary();
-    const { code, stdout, stderr } = await runProgram(words);
+    const { code, stdout, stderr } = await runProgram(args);
     expect(stderr).toMatch(
       /CUDA \(compiled here\) cannot be used here \(.*libggml-cuda\.so: .*\); going on with (?!CUDA \(compiled)/,
     );
@@ -38,7 +38,7 @@ describe.skipIf(process.platform !== 'linux')('a CUDA library that cannot be loa
 
   test('--usecuda: ends with the reason and what may help', async () => {
     brokenLibrary();
-    const { code, stdout, stderr } = await runProgram([...words, '--usecuda']);
+    const { code, stdout, stderr } = await runProgram([...args, '--usecuda']);
     expect(code).not.toBe(0);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/could not be loaded: CUDA .* cannot be used here: .*libggml-cuda\.so: .* What may help: /);
@@ -46,7 +46,7 @@ describe.skipIf(process.platform !== 'linux')('a CUDA library that cannot be loa
 
   test('of another engine version: not used, with what to type', async () => {
     brokenLibrary({ version: '0.0.1' });
-    const { code, stderr } = await runProgram(words);
+    const { code, stderr } = await runProgram(args);
     expect(stderr).toContain('Not used: the compiled CUDA library is for another version of the engine (0.0.1, not');
     expect(code).toBe(0);
   });

@@ -29,7 +29,7 @@ async function bothWays(start: StartServer): Promise<[keeping: NativeClient, fre
   return [nativeClient(first.base), nativeClient(second.base)];
 }
 
-describe('at temperature 0', () => {
+describe('temperature 0', () => {
   test.each([
     'Once upon a time',
     '<|im_start|>user\nTell me about the sea.<|im_end|>\n<|im_start|>assistant\n',
@@ -40,23 +40,23 @@ describe('at temperature 0', () => {
   ])('the reply to %j is that of the greedy sampler of llama.cpp, token for token', async (prompt) => {
     const expected = reference.greedy(prompt, 60);
     const ends = { ban_eos_token: false };
-    const asked = { prompt, max_length: 60, top_k: 40, top_p: 0.9, replace_instruct_placeholders: false, ...ends };
-    expect((await fresh.generate(asked)).text).toBe(expected.text);
-    const { text, logprobs } = await keeping.generate({ ...asked, logprobs: true });
+    const request = { prompt, max_length: 60, top_k: 40, top_p: 0.9, replace_instruct_placeholders: false, ...ends };
+    expect((await fresh.generate(request)).text).toBe(expected.text);
+    const { text, logprobs } = await keeping.generate({ ...request, logprobs: true });
     expect(text).toBe(expected.text);
     const ids = logprobs?.content.map(({ token_id }) => token_id) ?? [];
     expect(ids.slice(0, expected.tokens.length)).toEqual(expected.tokens);
   });
 });
 
-describe('the prompt cache', () => {
+describe('prompt cache', () => {
   test('stays valid after backtracking', async () => {
     const prompt = 'Once upon a time';
     const banned = { prompt, max_length: 50, banned_tokens: ['little girl', 'was very', ' named Lily', 'play with'] };
-    const [kept, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
-    expect(kept.text.toLowerCase()).not.toMatch(/little girl|was very| named lily|play with/);
-    expect(kept.text).toBe(anew.text);
-    const longer = prompt + kept.text;
+    const [cached, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
+    expect(cached.text.toLowerCase()).not.toMatch(/little girl|was very| named lily|play with/);
+    expect(cached.text).toBe(anew.text);
+    const longer = prompt + cached.text;
     const after = { prompt: longer, max_length: 30 };
     expect((await keeping.generate(after)).text).toBe((await fresh.generate(after)).text);
     const back = { prompt, max_length: 30 };
@@ -65,7 +65,7 @@ describe('the prompt cache', () => {
 });
 
 /** What an untrained model says depends on all that it has read, too. */
-describe('the prompt cache of an untrained model', () => {
+describe('prompt cache of an untrained model', () => {
   let keeping: NativeClient;
   let fresh: NativeClient;
   beforeAll(async () => {
@@ -79,18 +79,18 @@ describe('the prompt cache of an untrained model', () => {
         ' ',
       );
     for (let round = 0; round < 12; round += 1) {
-      const place = Math.floor(random.next() * words.length);
+      const index = Math.floor(random.next() * words.length);
       const word = words[Math.floor(random.next() * words.length)] as string;
       // Changed, taken out, put in; the conversation goes on as well.
-      if (round % 3 === 0) words[place] = `${word}s`;
-      if (round % 3 === 1) words.splice(place, 1);
-      if (round % 3 === 2) words.splice(place, 0, word, 'and', word);
+      if (round % 3 === 0) words[index] = `${word}s`;
+      if (round % 3 === 1) words.splice(index, 1);
+      if (round % 3 === 2) words.splice(index, 0, word, 'and', word);
       const prompt = words.join(' ');
-      const asked = { prompt, max_length: 16, ban_eos_token: true };
-      const [kept, anew] = await Promise.all([keeping.generate(asked), fresh.generate(asked)]);
-      expect(kept.text).toBe(anew.text);
-      expect(kept.prompt_tokens).toBe(anew.prompt_tokens);
-      if (round % 4 === 3) words.push(...kept.text.trim().split(' '));
+      const request = { prompt, max_length: 16, ban_eos_token: true };
+      const [cached, anew] = await Promise.all([keeping.generate(request), fresh.generate(request)]);
+      expect(cached.text).toBe(anew.text);
+      expect(cached.prompt_tokens).toBe(anew.prompt_tokens);
+      if (round % 4 === 3) words.push(...cached.text.trim().split(' '));
     }
   });
 
@@ -112,8 +112,8 @@ describe('the prompt cache of an untrained model', () => {
     await keeping.post('/api/extra/abort', { genkey: 'stopped' });
     await stopped;
     const prompt = long.slice(0, 300);
-    const asked = { prompt, max_length: 12, ban_eos_token: true };
-    expect((await keeping.generate(asked)).text).toBe((await fresh.generate(asked)).text);
+    const request = { prompt, max_length: 12, ban_eos_token: true };
+    expect((await keeping.generate(request)).text).toBe((await fresh.generate(request)).text);
   });
 });
 
@@ -142,9 +142,9 @@ describe('guidance', () => {
       [long, short],
       [`Once ${long}`, long],
     ]) {
-      const asked = { prompt, negative_prompt, guidance_scale: 2, max_length: 6, ban_eos_token: true };
+      const request = { prompt, negative_prompt, guidance_scale: 2, max_length: 6, ban_eos_token: true };
       // The second time most of the prompt is in the cache, and nothing of the other one.
-      for (let round = 0; round < 2; round += 1) expect((await guided.generate(asked)).completion_tokens).toBe(6);
+      for (let round = 0; round < 2; round += 1) expect((await guided.generate(request)).completion_tokens).toBe(6);
     }
     await server.stop();
   });

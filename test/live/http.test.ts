@@ -8,7 +8,7 @@ import { type LiveServer, liveServers } from './server.ts';
 const startServer = liveServers();
 const story = 'Once upon a time';
 
-describe('paths and methods', () => {
+describe('HTTP: paths and methods', () => {
   let server: LiveServer;
   let client: NativeClient;
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('paths and methods', () => {
   });
 });
 
-describe('while the model is loading', () => {
+describe('HTTP: while the model is loading', () => {
   test('port is open, the state is reported, and a request waits and succeeds', async () => {
     const server = await startServer([], { until: 'Listening on ' });
     const client = nativeClient(server.base);
@@ -105,7 +105,7 @@ describe('while the model is loading', () => {
   });
 });
 
-describe('without a text model', () => {
+describe('HTTP: without a text model', () => {
   let client: NativeClient;
   beforeAll(async () => {
     client = nativeClient((await startServer(['--nomodel'])).base);
@@ -134,7 +134,7 @@ describe('without a text model', () => {
   });
 });
 
-describe('behind a password', () => {
+describe('HTTP: with --password', () => {
   let server: LiveServer;
   const sending = (headers: Record<string, string>) => nativeClient(server.base, headers);
   beforeAll(async () => {
@@ -183,7 +183,7 @@ describe('behind a password', () => {
   });
 });
 
-describe('defaults of the server', () => {
+describe('HTTP: defaults of the server', () => {
   let client: NativeClient;
   beforeAll(async () => {
     const defaults = JSON.stringify({ stop_sequence: [' there'], temperature: 0 });
@@ -207,7 +207,7 @@ describe('defaults of the server', () => {
   });
 });
 
-describe('broken connections', () => {
+describe('HTTP: broken connections', () => {
   test('upgrade: a connection reset during the first upgrade ends no other connection', async () => {
     const server = await startServer();
     const upgrade =

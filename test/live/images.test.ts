@@ -32,7 +32,7 @@ const sizeOf = async (base64: string) => {
 };
 const red = () => sharp({ create: { width: 128, height: 128, channels: 4, background: '#d02020' } });
 
-describe('the official OpenAI client', () => {
+describe('OpenAI SDK: images', () => {
   test('draws', async () => {
     const { data, size } = await openai.images.generate({
       model: 'gpt-image-1',
@@ -47,13 +47,13 @@ describe('the official OpenAI client', () => {
   });
 
   test('same seed: gives the same image in another format', async () => {
-    const draw = async () => {
+    const generate = async () => {
       const extra = { seed: 5, ...quick, size: '128x128', output_format: 'webp' } as unknown as { size: '256x256' };
       return (await openai.images.generate({ prompt: 'a star', ...extra })).data?.[0]?.b64_json ?? '';
     };
-    const first = await draw();
+    const first = await generate();
     expect(await sizeOf(first)).toEqual({ width: 128, height: 128, format: 'webp' });
-    expect(await draw()).toBe(first);
+    expect(await generate()).toBe(first);
   });
 
   test('edits: change only the open part of the mask', async () => {
@@ -70,8 +70,8 @@ describe('the official OpenAI client', () => {
       prompt: 'a blue circle',
       ...quick,
     });
-    const picture = sharp(Buffer.from(data?.[0]?.b64_json ?? '', 'base64'));
-    const left = await picture.extract({ left: 4, top: 4, width: 40, height: 120 }).toBuffer();
+    const image = sharp(Buffer.from(data?.[0]?.b64_json ?? '', 'base64'));
+    const left = await image.extract({ left: 4, top: 4, width: 40, height: 120 }).toBuffer();
     const { channels } = await sharp(left).stats();
     expect(channels.slice(0, 3).map(({ mean }) => Math.round(mean / 16))).toEqual([13, 2, 2]);
   });
@@ -91,7 +91,7 @@ describe('the official OpenAI client', () => {
   });
 });
 
-describe('an app for the Stable Diffusion web UI', () => {
+describe('Stable Diffusion web UI client', () => {
   test('lists the model that it generates with', async () => {
     const [{ title, model_name: name }] = await get('/sdapi/v1/sd-models');
     expect((await get('/sdapi/v1/options')).sd_model_checkpoint).toBe(title);
@@ -149,8 +149,8 @@ describe('an app for the Stable Diffusion web UI', () => {
     });
     const running = async (): Promise<Answer> => {
       for (;;) {
-        const seen = await get('/sdapi/v1/progress?genkey=mine');
-        if (seen.state.job_count > 0) return seen;
+        const progress = await get('/sdapi/v1/progress?genkey=mine');
+        if (progress.state.job_count > 0) return progress;
         await wait(10);
       }
     };
@@ -162,7 +162,7 @@ describe('an app for the Stable Diffusion web UI', () => {
   });
 });
 
-describe('an app for ComfyUI', () => {
+describe('ComfyUI client', () => {
   const graph = (text: string) => ({
     '3': {
       class_type: 'KSampler',
@@ -203,16 +203,23 @@ describe('an app for ComfyUI', () => {
     ({ prompt_id: id } = await post('/prompt', { prompt: graph('a green leaf'), client_id: 'me' }));
     await over;
     socket.terminate();
-    const told = ['execution_start', 'execution_cached', 'executing', 'progress', 'executed', 'execution_success'];
-    expect(told.map((type) => types.indexOf(type))).toEqual(
-      [...told.map((type) => types.indexOf(type))].sort((a, b) => a - b),
+    const eventTypes = [
+      'execution_start',
+      'execution_cached',
+      'executing',
+      'progress',
+      'executed',
+      'execution_success',
+    ];
+    expect(eventTypes.map((type) => types.indexOf(type))).toEqual(
+      [...eventTypes.map((type) => types.indexOf(type))].sort((a, b) => a - b),
     );
-    expect(types).toEqual(expect.arrayContaining(told));
+    expect(types).toEqual(expect.arrayContaining(eventTypes));
     const entry = (await get(`/history/${id}`))[id];
     expect(entry.status.completed).toBe(true);
     const { filename } = entry.outputs['9'].images[0];
-    const picture = await fetch(`${server.base}/view?filename=${filename}`);
-    expect(await sharp(await picture.arrayBuffer()).metadata()).toMatchObject({
+    const image = await fetch(`${server.base}/view?filename=${filename}`);
+    expect(await sharp(await image.arrayBuffer()).metadata()).toMatchObject({
       width: 256,
       height: 128,
       format: 'png',
@@ -223,8 +230,8 @@ describe('an app for ComfyUI', () => {
     const form = new FormData();
     form.append('image', new Blob([new Uint8Array(await red().png().toBuffer())]), 'red.png');
     form.append('overwrite', 'true');
-    const sent = await (await fetch(`${server.base}/api/upload/image`, { method: 'POST', body: form })).json();
-    expect(sent).toEqual({ name: 'red.png', subfolder: '', type: 'input' });
+    const uploaded = await (await fetch(`${server.base}/api/upload/image`, { method: 'POST', body: form })).json();
+    expect(uploaded).toEqual({ name: 'red.png', subfolder: '', type: 'input' });
     const changed = {
       ...graph('a tree'),
       '5': { class_type: 'VAEEncode', inputs: { pixels: ['10', 0], vae: ['4', 2] } },

@@ -121,8 +121,8 @@ test('inspector: every request is shown, and replayed in its own dialect with th
       const again = listed.streamed ? replay.streamed.text : replay.whole.text;
       expect(comparable(again), listed.path).toBe(comparable(detail.response.text));
     }
-    const shown = detail.dialects.filter(({ shows }) => shows !== 'impossible');
-    expect(shown, listed.path).toHaveLength(texts.includes(listed.path) ? 4 : 7);
+    const rendered = detail.dialects.filter(({ shows }) => shows !== 'impossible');
+    expect(rendered, listed.path).toHaveLength(texts.includes(listed.path) ? 4 : 7);
   }
   expect((await call(`/api/extra/requests/${requests[0]?.id}/replay`, { as: 'openai' })).status).toBe(409);
   expect((await call(`/api/extra/requests/${requests[1]?.id}/replay`, { as: 'latin' })).status).toBe(400);

@@ -13,8 +13,8 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-keys-'));
 const keyfile = join(folder, 'keys.json');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function keys(...words: string[]): Promise<string> {
-  const command = [program, 'keys', ...words, '--keyfile', keyfile];
+async function keys(...args: string[]): Promise<string> {
+  const command = [program, 'keys', ...args, '--keyfile', keyfile];
   return (await promisify(execFile)(process.execPath, command, { env: programEnvironment() })).stdout;
 }
 

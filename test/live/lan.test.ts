@@ -56,9 +56,8 @@ function ask({ port }: LiveServer, path: string, { body, ca, headers, ...options
   );
 }
 
-async function lan(...words: string[]): Promise<string> {
-  return (await promisify(execFile)(process.execPath, [program, 'lan', ...words], { env: programEnvironment() }))
-    .stdout;
+async function lan(...args: string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [program, 'lan', ...args], { env: programEnvironment() })).stdout;
 }
 
 test('--lan: a phone trusts the authority, joins with a QR code, and speaks over HTTPS', async () => {

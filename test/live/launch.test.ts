@@ -26,14 +26,14 @@ afterAll(() => {
 });
 const startServer = liveServers();
 
-function launch(words: readonly string[]) {
+function launch(args: readonly string[]) {
   const home = mkdtempSync(join(root, 'home-'));
   const bin = mkdtempSync(join(root, 'bin-'));
   mkdirSync(join(home, '.claude'));
   writeFileSync(join(bin, 'claude'), agent);
   chmodSync(join(bin, 'claude'), 0o755);
   const env = { ...process.env, HOME: home, PATH: [bin, process.env.PATH].join(delimiter) };
-  const child = spawn(process.execPath, [program, 'launch', 'claude', ...words], {
+  const child = spawn(process.execPath, [program, 'launch', 'claude', ...args], {
     env,
     stdio: ['pipe', 'pipe', 'pipe'],
   });

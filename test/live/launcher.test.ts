@@ -40,8 +40,8 @@ interface Launched {
   readonly others: readonly { readonly pid: number; readonly command: string }[];
 }
 
-async function launch(file: string, words: readonly string[]): Promise<Launched> {
-  const first = spawn(file, [...words, '--port', '0', '--threads', '1'], {
+async function launch(file: string, args: readonly string[]): Promise<Launched> {
+  const first = spawn(file, [...args, '--port', '0', '--threads', '1'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -85,9 +85,9 @@ async function allGone(others: Launched['others']): Promise<void> {
 }
 
 const find = ({ others }: Launched, part: string): number => {
-  const found = others.find(({ command }) => command.includes(part) && !command.startsWith('sh '));
-  expect(found, part).toBeDefined();
-  return found?.pid as number;
+  const child = others.find(({ command }) => command.includes(part) && !command.startsWith('sh '));
+  expect(child, part).toBeDefined();
+  return child?.pid as number;
 };
 
 describe.skipIf(process.platform !== 'linux')('npm start', () => {
@@ -166,10 +166,10 @@ describe.skipIf(process.platform !== 'linux')('a start without arguments at a di
     rmSync(opened, { force: true });
     return { HOME: folder, PATH: `${folder}${delimiter}/usr/bin${delimiter}/bin`, DISPLAY: ':99', container: '' };
   };
-  const start = (file: string, words: readonly string[], own: Readonly<Record<string, string>> = {}) => {
+  const start = (file: string, args: readonly string[], own: Readonly<Record<string, string>> = {}) => {
     const output = openSync(log, 'w');
     // In a session of its own it has no terminal.
-    const child = spawn(file, words, {
+    const child = spawn(file, args, {
       env: { ...environment(), ...own },
       stdio: ['ignore', output, output],
       detached: true,

@@ -61,7 +61,7 @@ describe('a chat of 60,000 messages', () => {
   });
 });
 
-describe('the template of a model', () => {
+describe('chat template of a model', () => {
   test('renders a long chat in a thread as it renders a short one', async () => {
     const source = '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<reply>';
     const file = templateFile('plain.jinja', source);
@@ -95,15 +95,15 @@ describe('the template of a model', () => {
     const endless = templateFile('endless.jinja', `{% if messages|length > 500 %}${rounds}{% endif %}${all}`);
     const server = await startServer(['--jinja', '--jinjatemplate', endless]);
     const client = nativeClient(server.base);
-    const gone = new AbortController();
+    const controller = new AbortController();
     // More than there are threads.
-    const left = [1, 2, 3].map(() =>
-      client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(501) }, { signal: gone.signal }),
+    const cancelled = [1, 2, 3].map(() =>
+      client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(501) }, { signal: controller.signal }),
     );
-    const over = Promise.allSettled(left);
+    const over = Promise.allSettled(cancelled);
     // Each answer is a turn of the server in which they were not served.
     for (let answered = 0; answered < 100; answered += 1) expect((await client.get('/health')).status).toBe(200);
-    gone.abort();
+    controller.abort();
     expect((await over).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     // In a thread as well, which is free without the time limit of the others.
     const { prompt } = (await client.post('/apply-template', { messages: chat(301) })).json() as { prompt: string };

@@ -18,16 +18,16 @@ let address: string;
 beforeAll(async () => {
   await writeRandomModel(file('model'), { ...shape, byteTokens: 'text', contextLength: 512 });
   for (const [seed, name] of ['style', 'voice'].entries()) await writeTextLora(file(name), { ...shape, seed });
-  const words = ['--model', file('model'), '--contextsize', '512', '--parallelrequests', '2', '--admin'];
+  const args = ['--model', file('model'), '--contextsize', '512', '--parallelrequests', '2', '--admin'];
   // Otherwise cached and newly computed prompts are rounded differently.
-  words.push('--deterministic');
+  args.push('--deterministic');
   const lora = ['--lora', file('style'), file('voice'), '--loramult', '0'];
   const presets = join(folder, 'presets');
   mkdirSync(presets);
-  const spoken = { base: 'model', gendefaults: { lora: [voice(1)] } };
-  writeFileSync(join(presets, 'spoken.kcpps'), JSON.stringify(spoken));
+  const preset = { base: 'model', gendefaults: { lora: [voice(1)] } };
+  writeFileSync(join(presets, 'spoken.kcpps'), JSON.stringify(preset));
   lora.push('--admindir', presets);
-  const [without, server] = [await startServer(words), await startServer([...words, ...lora])];
+  const [without, server] = [await startServer(args), await startServer([...args, ...lora])];
   plain = nativeClient(without.base);
   address = server.base;
   adapted = nativeClient(server.base);

@@ -78,7 +78,7 @@ describe('--routermode: lists', () => {
   });
 });
 
-describe('names', () => {
+describe('model names', () => {
   const inside = mkdtempSync(join(tmpdir(), 'parley-names-'));
   afterAll(() => rmSync(inside, { recursive: true }));
   mkdirSync(join(inside, 'sub'));
@@ -144,18 +144,18 @@ describe('names', () => {
 
   test('a background response of a non-default model can be cancelled and deleted', async () => {
     const server = await startServer(flags);
-    const wanted = {
+    const expected = {
       model: 'sub/one',
       input: 'Tell a long story.',
       background: true,
       max_output_tokens: 1000,
       ...neverEnding,
     };
-    const { id } = (await ask(server, '/v1/responses', wanted)).value;
+    const { id } = (await ask(server, '/v1/responses', expected)).value;
     const post = await fetch(`${server.base}/v1/responses/${id}/cancel`, { method: 'POST' });
     expect(await post.json()).toMatchObject({ id, status: 'cancelled', model: 'koboldcpp/sub/one' });
-    const gone = await fetch(`${server.base}/v1/responses/${id}`, { method: 'DELETE' });
-    expect(await gone.json()).toMatchObject({ id, deleted: true });
+    const deleted = await fetch(`${server.base}/v1/responses/${id}`, { method: 'DELETE' });
+    expect(await deleted.json()).toMatchObject({ id, deleted: true });
     await server.stop();
   });
 });
@@ -215,17 +215,22 @@ describe('--autoswapmode', () => {
     await server.stop();
   });
 
-  const say = { role: 'user' as const, content: 'Hi' };
+  const message = { role: 'user' as const, content: 'Hi' };
   type Ask = (base: string, watched: typeof fetch) => Promise<string>;
   const dialects: Record<string, Ask> = {
     'the chat completions of OpenAI': async (baseURL, watched) => {
       const client = openaiClient(baseURL).withOptions({ fetch: watched });
-      const stream = client.chat.completions.stream({ model: 'short', messages: [say], max_tokens: 4, ...neverEnding });
+      const stream = client.chat.completions.stream({
+        model: 'short',
+        messages: [message],
+        max_tokens: 4,
+        ...neverEnding,
+      });
       return (await stream.finalChatCompletion()).choices[0]?.message.content ?? '';
     },
     'the messages of Anthropic': async (baseURL, watched) => {
       const client = anthropicClient(baseURL).withOptions({ fetch: watched });
-      return client.messages.stream({ model: 'short', messages: [say], max_tokens: 4, ...neverEnding }).finalText();
+      return client.messages.stream({ model: 'short', messages: [message], max_tokens: 4, ...neverEnding }).finalText();
     },
   };
 
@@ -344,8 +349,8 @@ describe('presets', () => {
     });
 
     // Ollama's clients make presets too, also in place of one that cannot be used.
-    const made = { model: 'lost', from: 'plain', parameters: { ...sampling, stop: [stop] }, system: 'Be brief.' };
-    expect(await ask(server, '/api/create', { ...made, stream: false })).toEqual({
+    const preset = { model: 'lost', from: 'plain', parameters: { ...sampling, stop: [stop] }, system: 'Be brief.' };
+    expect(await ask(server, '/api/create', { ...preset, stream: false })).toEqual({
       status: 200,
       value: { status: 'success' },
     });
@@ -355,7 +360,7 @@ describe('presets', () => {
       system: 'Be brief.',
       details: { parent_model: 'plain' },
     });
-    expect(await ask(server, '/api/create', { ...made, model: 'plain' })).toMatchObject({ status: 400 });
+    expect(await ask(server, '/api/create', { ...preset, model: 'plain' })).toMatchObject({ status: 400 });
     const body = JSON.stringify({ model: 'lost' });
     expect((await fetch(`${server.base}/api/delete`, { method: 'DELETE', body })).status).toBe(200);
     expect(await ask(server, '/api/chat', { model: 'lost', messages, stream: false })).toMatchObject({ status: 404 });

@@ -49,7 +49,7 @@ function toolPrograms({ pid }: Pick<LiveServer, 'pid'>, script: string): number[
   });
 }
 
-async function gone(pid: number): Promise<void> {
+async function processEnd(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -136,7 +136,7 @@ describe('real MCP servers over stdio and HTTP', () => {
     const programs = [...toolPrograms(live, everything), ...toolPrograms(live, smallServer)];
     expect(programs).toHaveLength(2);
     process.kill(live.pid, 'SIGKILL');
-    await Promise.all(programs.map(gone));
+    await Promise.all(programs.map(processEnd));
   });
 });
 
@@ -155,7 +155,7 @@ describe('--mcpserverloop', () => {
   const ask = () => scripted(weatherQuestion, ...callByTemplate('get_weather', { city: 'Paris' }), answer);
   const question = () => ({ role: 'user' as const, content: ask() });
   const greedy = { model: 'any', temperature: 0 };
-  const told = /Calling the tool get_weather .*Paris[\s\S]*21/;
+  const report = /Calling the tool get_weather .*Paris[\s\S]*21/;
 
   test('Chat Completions, whole and streamed', async () => {
     const openai = openaiClient(live.base);
@@ -163,7 +163,7 @@ describe('--mcpserverloop', () => {
     const { message, finish_reason: reason } = whole.choices[0] ?? {};
     expect(message?.content).toBe(answer);
     expect([reason, message?.tool_calls]).toEqual(['stop', undefined]);
-    expect((message as { reasoning_content?: string }).reasoning_content).toMatch(told);
+    expect((message as { reasoning_content?: string }).reasoning_content).toMatch(report);
     const stream = openai.chat.completions.stream({ ...greedy, messages: [question()] });
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(answer);
   });
@@ -186,7 +186,7 @@ describe('--mcpserverloop', () => {
     const { content, stop_reason: reason } = await stream.finalMessage();
     expect(reason).toBe('end_turn');
     expect(content.map(({ type }) => type)).toEqual(['thinking', 'text']);
-    expect(content[0]).toMatchObject({ thinking: expect.stringMatching(told) });
+    expect(content[0]).toMatchObject({ thinking: expect.stringMatching(report) });
     expect(content[1]).toMatchObject({ text: answer });
   });
 
@@ -199,7 +199,7 @@ describe('--mcpserverloop', () => {
       expect(message.tool_calls).toBeUndefined();
     }
     expect(text).toBe(answer);
-    expect(thinking).toMatch(told);
+    expect(thinking).toMatch(report);
   });
 
   test('running tool: other requests use the model, and an abort by key ends it', async () => {
@@ -232,7 +232,7 @@ describe('--mcpserverloop', () => {
   test('running tool: ends with the server', async () => {
     const [program = 0] = toolPrograms(live, smallServer);
     await live.stop();
-    await gone(program);
+    await processEnd(program);
   });
 });
 
@@ -267,7 +267,7 @@ test('MCP: a program that never answers initialize ends with the server, with al
   await expect.poll(() => toolPrograms({ pid: program }, 'setInterval')).toHaveLength(1);
   const [child = 0] = toolPrograms({ pid: program }, 'setInterval');
   await live.stop();
-  await Promise.all([program, child].map(gone));
+  await Promise.all([program, child].map(processEnd));
 });
 
 test('--mcpfile: an invalid file ends the start with the reason', async () => {

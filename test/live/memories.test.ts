@@ -61,11 +61,11 @@ function expectSameText(answer: Reply, expected: Reply): void {
   );
 }
 
-async function expectSame(seen: string, fresh: string, prompt: readonly string[]): Promise<number> {
-  const [answer, expected] = await Promise.all([seen, fresh].map((base) => complete(base, prompt, sampled)));
+async function expectSame(actual: string, fresh: string, prompt: readonly string[]): Promise<number> {
+  const [answer, expected] = await Promise.all([actual, fresh].map((base) => complete(base, prompt, sampled)));
   expectClose(answer as Reply, expected as Reply);
   // The same prompt again: only its last token is computed.
-  const [again, greedy] = (await Promise.all([seen, fresh].map((base) => complete(base, prompt)))) as [Reply, Reply];
+  const [again, greedy] = (await Promise.all([actual, fresh].map((base) => complete(base, prompt)))) as [Reply, Reply];
   expectSameText(again, greedy);
   expect(again.cached).toBe(prompt.length - 1);
   return answer?.cached ?? -1;
@@ -91,7 +91,7 @@ describe.each([
   test('edited prompt: gives the reply of a fresh computation and reuses a part', async () => {
     let prompt = nonsense(1, 500);
     expect(await expectSame(reusing.base, fresh.base, prompt)).toBe(0);
-    for (const [distance, least] of [
+    for (const [distance, minCached] of [
       [3, 435],
       [90, 243],
       [30, 435],
@@ -99,7 +99,7 @@ describe.each([
     ] as const) {
       prompt = edited(prompt, distance);
       const cached = await expectSame(reusing.base, fresh.base, prompt);
-      expect(cached).toBeGreaterThanOrEqual(least);
+      expect(cached).toBeGreaterThanOrEqual(minCached);
       expect(cached).toBeLessThanOrEqual(500 - distance);
     }
     const report = (await (await fetch(`${reusing.base}/api/extra/cache`)).json()) as {
@@ -175,9 +175,9 @@ describe.each([
 
   test('snapshots: restores prompts from memory, and from disk after a restart', async () => {
     // Guesses that are nearly always wrong must change nothing either.
-    const kept = [...flags, '--smartcache', '--diskcache', join(folder, `${name}-disk`), '--draftngram', '1'];
+    const cachingFlags = [...flags, '--smartcache', '--diskcache', join(folder, `${name}-disk`), '--draftngram', '1'];
     const prompt = nonsense(8, 400);
-    const first = await start(kept);
+    const first = await start(cachingFlags);
     expect(first.output().includes('cannot take guesses back')).toBe(name !== 'window');
     await complete(first.base, prompt);
     await complete(first.base, nonsense(9, 300));
@@ -185,7 +185,7 @@ describe.each([
     expectSameText(back, expected);
     expect(back.cached).toBe(399);
     await first.stop();
-    const second = await start(kept);
+    const second = await start(cachingFlags);
     const again = await complete(second.base, edited(prompt, 10));
     expectSameText(again, await complete(fresh.base, edited(prompt, 10)));
     expect(again.cached).toBe(335);
@@ -201,8 +201,8 @@ test('--noswa: a snapshot of a sliding window is used only for a text that conti
   const prompt = nonsense(21, 400);
   await complete(keeping.base, prompt);
   await complete(keeping.base, nonsense(22, 300));
-  const bothSay = (asked: readonly string[]) =>
-    Promise.all([keeping, fresh].map(({ base }) => complete(base, asked, sampled))) as Promise<[Reply, Reply]>;
+  const bothSay = (prompts: readonly string[]) =>
+    Promise.all([keeping, fresh].map(({ base }) => complete(base, prompts, sampled))) as Promise<[Reply, Reply]>;
   // Of the snapshot of this text all is there that its next token sees, and not what a token before its end does.
   const [answer, expected] = await bothSay(edited(prompt, 150));
   expectClose(answer, expected);

@@ -24,12 +24,12 @@ test.runIf(process.platform === 'linux')(
     const spared = residentMegabytes(sparing.worker());
     await sparing.stop();
     const locking = await start([...flags, '--usemlock']);
-    const seen = await answersOf(locking);
+    const actual = await answersOf(locking);
     const whole = residentMegabytes(locking.worker());
     expect(spared).toBeLessThan(whole / 3);
     const shares: number[] = [];
     for (const [index, request] of requests.entries()) {
-      const [ours, theirs] = [seen[index], expected[index]] as [NativeResult, NativeResult];
+      const [ours, theirs] = [actual[index], expected[index]] as [NativeResult, NativeResult];
       shares.push(await sharedUntilTie(nativeClient(locking.base), request, ours, theirs));
     }
     expectMostlyShared(shares);

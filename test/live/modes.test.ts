@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const packageFacts = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /** What the scripted model says. */
-const told = 'A reply of known words.';
+const reply = 'A reply of known words.';
 
 describe('--prompt', () => {
   test('--prompt: writes only the reply to standard output and exits with 0', async () => {
@@ -34,9 +34,9 @@ describe('--prompt', () => {
   });
 
   test('--prompt: writes exactly the reply', async () => {
-    const flags = ['--prompt', scripted('Once upon a time', told)];
+    const flags = ['--prompt', scripted('Once upon a time', reply)];
     const { code, stdout } = await runProgram(flags, { command: fakeEngineCommand });
-    expect([code, stdout]).toEqual([0, `${told}\n`]);
+    expect([code, stdout]).toEqual([0, `${reply}\n`]);
   });
 
   test('--prompt without a model: exits with 2', async () => {
@@ -52,10 +52,10 @@ describe('parley run', () => {
     onTestFinished(registry.close);
     process.env.PARLEY_OLLAMA_REGISTRY = registry.base;
     const ask = () =>
-      runProgram(['run', 'mini:46m', '--admindir', folder, scripted('Hello', told)], { command: fakeEngineCommand });
-    expect(await ask()).toMatchObject({ code: 0, stdout: `${told}\n`, stderr: expect.stringContaining('Saved: ') });
+      runProgram(['run', 'mini:46m', '--admindir', folder, scripted('Hello', reply)], { command: fakeEngineCommand });
+    expect(await ask()).toMatchObject({ code: 0, stdout: `${reply}\n`, stderr: expect.stringContaining('Saved: ') });
     const before = registry.asked.length;
-    expect(await ask()).toMatchObject({ code: 0, stdout: `${told}\n` });
+    expect(await ask()).toMatchObject({ code: 0, stdout: `${reply}\n` });
     expect(registry.asked).toHaveLength(before);
   });
 
@@ -71,13 +71,13 @@ describe('parley run', () => {
 
 describe('--cli', () => {
   test('--cli: chats until quit', async () => {
-    const [first, second] = ['Hello!', 'Tell me a story.'].map((question) => scripted(question, told));
+    const [first, second] = ['Hello!', 'Tell me a story.'].map((question) => scripted(question, reply));
     const input = `${first}\n/nonsense\n/undo\n/clear\n${second}\n/quit\n`;
     const { code, stdout, stderr } = await runProgram(['--cli'], { input, command: fakeEngineCommand });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.match(/Commands: /g)).toHaveLength(2);
     expect(stdout).not.toContain('<|im_start|>');
-    expect(stdout.split(told), 'two replies').toHaveLength(3);
+    expect(stdout.split(reply), 'two replies').toHaveLength(3);
   });
 
   test('--cli: exits at the end of its input', async () => {

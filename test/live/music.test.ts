@@ -76,9 +76,9 @@ describe.skipIf(reason !== undefined)('music engine', () => {
   test(
     'abort: a song whose client is gone stops, and the next one is generated',
     async () => {
-      const gone = new AbortController();
-      const long = post('generate', { caption: 'a long song', duration: 60 }, gone.signal);
-      setTimeout(() => gone.abort(), 3000);
+      const controller = new AbortController();
+      const long = post('generate', { caption: 'a long song', duration: 60 }, controller.signal);
+      setTimeout(() => controller.abort(), 3000);
       await expect(long).rejects.toThrow();
       expect((await post('generate', song)).status).toBe(200);
     },

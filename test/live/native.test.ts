@@ -15,7 +15,7 @@ const story = 'Once upon a time';
 /** Goes on until somebody stops it, or nearly so: ten seconds and more. */
 const long = { prompt: story, max_length: 1600, ban_eos_token: true, temperature: 0 };
 
-describe('a whole reply', () => {
+describe('native API: whole reply', () => {
   test('has all documented members', async () => {
     const answer = await client.post('/api/v1/generate', {
       prompt: story,
@@ -40,8 +40,8 @@ describe('a whole reply', () => {
 
   test('ends with `stop` at an end token, which is counted', async () => {
     const prompt = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
-    const asked = { prompt, max_length: 400, logprobs: true, ...saying('Hello to you') };
-    const { finish_reason, completion_tokens, text, logprobs } = await client.generate(asked);
+    const request = { prompt, max_length: 400, logprobs: true, ...saying('Hello to you') };
+    const { finish_reason, completion_tokens, text, logprobs } = await client.generate(request);
     expect([finish_reason, text]).toEqual(['stop', 'Hello to you']);
     const tokens = logprobs?.content.map(({ token }) => token) ?? [];
     expect(completion_tokens).toBe(tokens.length);
@@ -50,9 +50,9 @@ describe('a whole reply', () => {
   });
 
   test('same seed gives the same text, another seed another', async () => {
-    const drawn = (sampler_seed: number) =>
+    const generate = (sampler_seed: number) =>
       client.generate({ prompt: story, temperature: 1.2, top_k: 0, top_p: 1, sampler_seed, max_length: 40 });
-    const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
+    const [first, again, other] = [await generate(77), await generate(77), await generate(78)];
     expect(again.text).toBe(first.text);
     expect(other.text).not.toBe(first.text);
     expect((await client.performance()).last_seed).toBe(78);
@@ -84,7 +84,7 @@ describe('a whole reply', () => {
   });
 });
 
-describe('a stream', () => {
+describe('native API: stream', () => {
   test('has the exact frames and the text of the whole reply', async () => {
     // The prompt is in the cache of both that are compared: rounding decides near ties.
     await client.generate({ prompt: story });
@@ -117,14 +117,14 @@ describe('a stream', () => {
   });
 });
 
-describe('stop texts, bans and grammars', () => {
+describe('native API: stop texts, bans and grammars', () => {
   test('a stop text is cut off, or stays with trim_stop off', async () => {
-    const asked = { prompt: story, max_length: 60, stop_sequence: ['never this', 'girl'] };
-    const trimmed = await client.generate(asked);
-    const kept = await client.generate({ ...asked, trim_stop: false });
-    expect([trimmed.finish_reason, kept.finish_reason]).toEqual(['stop', 'stop']);
+    const request = { prompt: story, max_length: 60, stop_sequence: ['never this', 'girl'] };
+    const trimmed = await client.generate(request);
+    const untrimmed = await client.generate({ ...request, trim_stop: false });
+    expect([trimmed.finish_reason, untrimmed.finish_reason]).toEqual(['stop', 'stop']);
     expect(trimmed.text).toBe(', there was a little ');
-    expect(kept.text).toBe(', there was a little girl');
+    expect(untrimmed.text).toBe(', there was a little girl');
     expect((await client.performance()).stop_reason).toBe(2);
   });
 
@@ -155,11 +155,11 @@ describe('stop texts, bans and grammars', () => {
   test('grammar_retain_state: continues, also after backtracking', async () => {
     const line = 'one, two, three, six\n';
     const grammar = 'root ::= "one, " ("two, three" | "four, five") ", six"';
-    const kept = { temperature: 0, grammar, grammar_retain_state: true };
-    const first = await client.generate({ ...kept, prompt: line + line, max_length: 2 });
+    const retained = { temperature: 0, grammar, grammar_retain_state: true };
+    const first = await client.generate({ ...retained, prompt: line + line, max_length: 2 });
     expect(first.text).toBe('one,');
     const banned = { banned_tokens: ['two, three'], max_length: 20 };
-    const second = await client.generate({ ...kept, ...banned, prompt: `${line}${line}one,` });
+    const second = await client.generate({ ...retained, ...banned, prompt: `${line}${line}one,` });
     expect(second.text).toBe(' four, five, six');
   });
 
@@ -170,23 +170,23 @@ describe('stop texts, bans and grammars', () => {
       required: ['name', 'age'],
       additionalProperties: false,
     };
-    const asked = { prompt: 'A person:', temperature: 1, sampler_seed, max_length: 120 };
+    const request = { prompt: 'A person:', temperature: 1, sampler_seed, max_length: 120 };
     // The prompt is in the cache of both that are compared.
-    await client.generate({ ...asked, max_length: 1 });
-    const { text } = await client.generate({ ...asked, grammar: JSON.stringify(schema) });
+    await client.generate({ ...request, max_length: 1 });
+    const { text } = await client.generate({ ...request, grammar: JSON.stringify(schema) });
     const value = JSON.parse(text);
     expect(Object.keys(value)).toEqual(['name', 'age']);
     expect(value.age).toBeLessThanOrEqual(120);
     const made = (await client.post('/api/extra/json_to_grammar', { schema })).json() as { result: string };
-    expect((await client.generate({ ...asked, grammar: made.result })).text).toBe(text);
+    expect((await client.generate({ ...request, grammar: made.result })).text).toBe(text);
   });
 });
 
-describe('prompts', () => {
+describe('native API: prompts', () => {
   test('overlong prompt: loses its beginning, keeps memory, and reports it', async () => {
     const prompt = 'The red dog ran to the old tree. '.repeat(400) + story;
-    const asked = { prompt, memory: 'A tale.\n', max_length: 8, max_context_length: 512 };
-    const { warnings, prompt_tokens, text } = await client.generate(asked);
+    const request = { prompt, memory: 'A tale.\n', max_length: 8, max_context_length: 512 };
+    const { warnings, prompt_tokens, text } = await client.generate(request);
     expect(warnings).toEqual([expect.stringMatching(/^\d+ tokens .* dropped/)]);
     expect(prompt_tokens).toBeLessThanOrEqual(512 - 8);
     expect(prompt_tokens).toBeGreaterThan(490);
@@ -216,7 +216,7 @@ describe('prompts', () => {
   });
 });
 
-describe('probabilities', () => {
+describe('native API: logprobs', () => {
   test('are in the reply and at last_logprobs', async () => {
     const { logprobs, completion_tokens, text } = await client.generate({
       prompt: story,
@@ -237,7 +237,7 @@ describe('probabilities', () => {
   });
 });
 
-describe('tokens', () => {
+describe('native API: tokens', () => {
   test.each(['Hello there, world!', 'Grüße aus Köln — 日本語 🙂', '  spaces\n\n and\ttabs ', ''])(
     'round trip of %j gives the same text',
     async (prompt) => {
@@ -273,7 +273,7 @@ describe('tokens', () => {
   });
 });
 
-describe('check and abort', () => {
+describe('native API: check and abort', () => {
   test('check returns the text so far by key; abort ends the reply with it', async () => {
     const reply = client.generate({ ...long, genkey: 'KCPP42' });
     let early = '';
@@ -325,7 +325,7 @@ describe('check and abort', () => {
   });
 });
 
-describe('figures', () => {
+describe('native API: perf figures', () => {
   test('of the last generation', async () => {
     await client.generate({ prompt: story, max_length: 10, sampler_seed: 5 });
     const figures = await client.performance();

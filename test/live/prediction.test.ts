@@ -60,8 +60,8 @@ describe.each(['nothing', 'token', 'most tokens', 'state'] as const)(
     test.each(samplings)('gives the same text %s', async (_, sampling) => {
       let sum = 0;
       for (const prompt of prompts) {
-        const asked = { prompt, max_length: 80, ...sampling };
-        expect((await drafted.generate(asked)).text).toBe((await plain.generate(asked)).text);
+        const request = { prompt, max_length: 80, ...sampling };
+        expect((await drafted.generate(request)).text).toBe((await plain.generate(request)).text);
         const { right, wrong } = await acceptance(drafted);
         sum += right + wrong;
       }
@@ -69,22 +69,27 @@ describe.each(['nothing', 'token', 'most tokens', 'state'] as const)(
     });
 
     test('gives the same text up to the end of the context', async () => {
-      const asked = { prompt: 'the old house '.repeat(150), max_length: 100, max_context_length: 512, temperature: 0 };
-      const [seen, expected] = [await drafted.generate(asked), await plain.generate(asked)];
-      expect(seen.text).toBe(expected.text);
-      expect(seen.completion_tokens).toBe(expected.completion_tokens);
+      const request = {
+        prompt: 'the old house '.repeat(150),
+        max_length: 100,
+        max_context_length: 512,
+        temperature: 0,
+      };
+      const [actual, expected] = [await drafted.generate(request), await plain.generate(request)];
+      expect(actual.text).toBe(expected.text);
+      expect(actual.completion_tokens).toBe(expected.completion_tokens);
     });
 
     test('gives the same text after an edited prompt, a rewind and a grammar', async () => {
       const first = await plain.generate({ prompt: prompts[0], max_length: 40, rep_pen: 1 });
-      for (const asked of [
+      for (const request of [
         { prompt: `${prompts[0]}${first.text}`, max_length: 30, rep_pen: 1 },
         { prompt: `${prompts[0]}${first.text.slice(0, 60)} and`, max_length: 30, rep_pen: 1 },
         { prompt: prompts[0], max_length: 40, rep_pen: 1, banned_tokens: [first.text.slice(9, 24)] },
         { prompt: prompts[0], grammar: 'root ::= [a-z ]+', max_length: 20 },
         { prompt: `${prompts[0]}${first.text}`, max_length: 30, rep_pen: 1 },
       ]) {
-        expect((await drafted.generate(asked)).text).toBe((await plain.generate(asked)).text);
+        expect((await drafted.generate(request)).text).toBe((await plain.generate(request)).text);
       }
     });
   },
@@ -124,8 +129,8 @@ describe('--usemtp', () => {
     const client = await serve(['--model', trunk, '--draftmodel', layer, '--usemtp']);
     await client.server.says('token-layer.gguf drafts up to 4 tokens at each step.');
     const plain = await serve(['--model', trunk]);
-    const asked = { prompt: prompts[0], max_length: 60, rep_pen: 1 };
-    expect((await client.generate(asked)).text).toBe((await plain.generate(asked)).text);
+    const request = { prompt: prompts[0], max_length: 60, rep_pen: 1 };
+    expect((await client.generate(request)).text).toBe((await plain.generate(request)).text);
     const { right, wrong } = await acceptance(client);
     expect(right).toBeGreaterThan(30);
     expect(wrong).toBeLessThan(10);
@@ -168,12 +173,12 @@ describe.each([
 });
 
 describe('--usemtp where it cannot be used', () => {
-  const asked = { prompt: prompts[0], max_length: 20, rep_pen: 1 };
+  const request = { prompt: prompts[0], max_length: 20, rep_pen: 1 };
 
   async function refuses(flags: readonly string[], sentence: string): Promise<void> {
     const client = await serve([...flags, '--usemtp']);
     await client.server.says(sentence);
-    expect((await client.generate(asked)).completion_tokens).toBe(20);
+    expect((await client.generate(request)).completion_tokens).toBe(20);
     expect(await acceptance(client)).toEqual({ right: 0, wrong: 0 });
   }
 
@@ -196,7 +201,7 @@ describe('--usemtp where it cannot be used', () => {
     await client.server.says(
       'parley-mini.gguf has no layers for multi-token prediction. It drafts as a plain draft model.',
     );
-    await client.generate(asked);
+    await client.generate(request);
     expect((await acceptance(client)).right).toBeGreaterThan(5);
   });
 });

@@ -132,10 +132,10 @@ test('waiting stream: reports its position after a second, and can be polled by 
   const client = nativeClient(server.base);
   const holder = client.post('/api/v1/generate', { ...endless, genkey: 'holder' });
   await client.performanceWhere(({ idle }) => idle === 0);
-  const asked = { prompt: 'Hello', max_length: 8, genkey: 'waiting' };
+  const request = { prompt: 'Hello', max_length: 8, genkey: 'waiting' };
   const reply = await fetch(`${server.base}/api/extra/generate/stream`, {
     method: 'POST',
-    body: JSON.stringify(asked),
+    body: JSON.stringify(request),
   });
   // The head is here although the first one still writes.
   const looked = (await client.post('/api/extra/generate/check', { genkey: 'waiting' })).json();

@@ -101,17 +101,17 @@ async function speaks({ command }: ShownCommand): Promise<void> {
 }
 
 async function writesDownWhatWasSpoken({ command, output }: ShownCommand): Promise<void> {
-  const spoken = commands.find((each) => curlRequest(each.command)?.path === '/v1/audio/speech');
-  expect(spoken).toBeDefined();
-  const heard = await written(command);
-  expect(heard.trim()).toBe(sent<{ input: string }>(spoken as ShownCommand).input);
-  expect(heard).toBe(output);
+  const speechCommand = commands.find((each) => curlRequest(each.command)?.path === '/v1/audio/speech');
+  expect(speechCommand).toBeDefined();
+  const transcript = await written(command);
+  expect(transcript.trim()).toBe(sent<{ input: string }>(speechCommand as ShownCommand).input);
+  expect(transcript).toBe(output);
 }
 
 async function continuesText({ command, output = '' }: ShownCommand): Promise<void> {
   const answer = JSON.parse(await written(command)) as { results: { text: string; finish_reason: string }[] };
-  const shown = JSON.parse(output) as typeof answer;
-  expect(shape(answer)).toEqual(shape(shown));
+  const documented = JSON.parse(output) as typeof answer;
+  expect(shape(answer)).toEqual(shape(documented));
   expect(answer.results[0]?.finish_reason).toMatch(/^(?:length|stop)$/);
 }
 
@@ -130,13 +130,13 @@ async function draws({ command }: ShownCommand): Promise<void> {
   const bytes = readFileSync(join(folder, file));
   const { format, width, height } = await sharp(bytes).metadata();
   expect([format, `${width}x${height}`]).toEqual(['png', sent<{ size: string }>({ command }).size]);
-  const drawn = await pixels(bytes);
-  expect(new Set(drawn).size, 'different values in the image').toBeGreaterThan(100);
+  const generated = await pixels(bytes);
+  expect(new Set(generated).size, 'different values in the image').toBeGreaterThan(100);
   const behind = readme.slice(readme.indexOf(command) + command.length);
-  const [, shown = ''] = /^\n```\n\n!\[[^\]]*\]\(([^)]+)\)/.exec(behind) ?? [];
-  const expected = await pixels(fileURLToPath(new URL(shown, root)));
-  const differences = drawn.reduce((sum, value, index) => sum + Math.abs(value - (expected[index] as number)), 0);
-  expect(differences / drawn.length, 'mean difference to the image of the page').toBeLessThan(6);
+  const [, imageFile = ''] = /^\n```\n\n!\[[^\]]*\]\(([^)]+)\)/.exec(behind) ?? [];
+  const expected = await pixels(fileURLToPath(new URL(imageFile, root)));
+  const differences = generated.reduce((sum, value, index) => sum + Math.abs(value - (expected[index] as number)), 0);
+  expect(differences / generated.length, 'mean difference to the image of the page').toBeLessThan(6);
 }
 
 async function embeds({ command }: ShownCommand): Promise<void> {
@@ -172,7 +172,7 @@ const says =
   async ({ command }: ShownCommand): Promise<void> =>
     expect(await written(command)).toMatch(text);
 
-type Check = (shown: ShownCommand) => Promise<void>;
+type Check = (command: ShownCommand) => Promise<void>;
 
 /** By the endpoint that a command asks, or by the whole command. */
 const checks = new Map<string, Check>([
@@ -219,7 +219,7 @@ describe('the commands of README.md and the guide', () => {
   });
 
   const missing = ['bash', 'curl', 'sed', 'base64'].filter((name) => spawnSync(name, ['--version']).error);
-  test.skipIf(missing.length > 0).each(run)('$command', async (shown) => {
-    await checkOf(shown.command)?.(shown);
+  test.skipIf(missing.length > 0).each(run)('$command', async (command) => {
+    await checkOf(command.command)?.(command);
   });
 });

@@ -28,8 +28,8 @@ test('recall: every question has a passage with its answer', async () => {
 test('recall: the search of the server finds the passage of nine in ten questions among the first five', async () => {
   const { base } = await startServer(['--nomodel']);
   const client = nativeClient(base);
-  const asked = process.env.PARLEY_TEST_RECALL === 'all' ? recallQuestions : quickQuestions;
-  const ranks = await recallRanks(freshFolder(), asked, async (texts) => {
+  const questions = process.env.PARLEY_TEST_RECALL === 'all' ? recallQuestions : quickQuestions;
+  const ranks = await recallRanks(freshFolder(), questions, async (texts) => {
     const vectors: Float32Array[] = [];
     for (let at = 0; at < texts.length; at += 32) {
       const answer = await client.post('/v1/embeddings', { input: texts.slice(at, at + 32), truncate: true });

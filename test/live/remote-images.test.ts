@@ -7,13 +7,13 @@ const startServer = liveServers();
 // biome-ignore lint/suspicious/noExplicitAny: as a client without types sees it.
 type Answer = any;
 
-const asked = { prompt: 'a red heart', steps: 1, cfg_scale: 2.5, seed: 7, width: 64, height: 64 };
+const request = { prompt: 'a red heart', steps: 1, cfg_scale: 2.5, seed: 7, width: 64, height: 64 };
 
 let drawing: LiveServer;
 let own: Answer;
 beforeAll(async () => {
   drawing = await startServer(['--nomodel']);
-  own = (await post(drawing, '/sdapi/v1/txt2img', { ...asked, batch_size: 2 })).json;
+  own = (await post(drawing, '/sdapi/v1/txt2img', { ...request, batch_size: 2 })).json;
 });
 
 const remote = (kind: string) => startServer(['--nomodel', '--sdremote', drawing.base, `kind=${kind}`]);
@@ -45,7 +45,7 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
   });
 
   test('gives the images of the backend, one per seed', async () => {
-    const { json } = await post(server, '/sdapi/v1/txt2img', { ...asked, batch_size: 2 });
+    const { json } = await post(server, '/sdapi/v1/txt2img', { ...request, batch_size: 2 });
     expect(JSON.parse(json.info).all_seeds).toEqual([7, 8]);
     const [lent, same] = await Promise.all([json, own].map(({ images }) => Promise.all(images.map(pixelsOf))));
     expect(difference(lent?.[0], same?.[0])).toBeLessThan(1);
@@ -57,7 +57,13 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
     const half = { input: await plain('#fff', 32).toBuffer(), left: 32, top: 0 };
     const mask = await plain('#000').composite([half]).toBuffer();
     const initial = (await plain('#2060c0').toBuffer()).toString('base64');
-    const body = { ...asked, steps: 2, init_images: [initial], mask: mask.toString('base64'), denoising_strength: 0.9 };
+    const body = {
+      ...request,
+      steps: 2,
+      init_images: [initial],
+      mask: mask.toString('base64'),
+      denoising_strength: 0.9,
+    };
     const { json } = await post(server, '/sdapi/v1/img2img', body);
     const pixels = await pixelsOf(json.images[0]);
     expect([...pixels.subarray(0, 3)]).toEqual([0x20, 0x60, 0xc0]);
@@ -71,7 +77,7 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
   });
 
   test('interrupt: also stops the backend', async () => {
-    const long = post(server, '/sdapi/v1/txt2img', { ...asked, steps: 80, batch_size: 4 });
+    const long = post(server, '/sdapi/v1/txt2img', { ...request, steps: 80, batch_size: 4 });
     const steps = async ({ base }: LiveServer) =>
       ((await get({ base } as LiveServer, '/sdapi/v1/progress')) as Answer).state.sampling_step as number;
     await expect.poll(() => steps(server)).toBeGreaterThan(0);
@@ -84,7 +90,7 @@ describe.each(['a1111', 'comfy'])('--sdremote with kind=%s', (kind) => {
 test('--sdremote: an unreachable backend gives 503, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdremote', 'http://127.0.0.1:9']);
   await server.says('The remote backend at 127.0.0.1:9 is not reachable: connection refused');
-  const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);
+  const { status, json } = await post(server, '/sdapi/v1/txt2img', request);
   expect(status).toBe(503);
   expect(json.detail.msg).toBe('The remote backend at http://127.0.0.1:9 is not reachable: connection refused.');
   expect((await post(server, '/v1/images/generations', { prompt: 'x' })).json.error.message).toContain(
@@ -96,7 +102,7 @@ test('--sdremote: an unreachable backend gives 503, and other requests are serve
 test('--sdmodel without the pack: 503 with the install command, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdmodel', 'package.json']);
   await server.says('parley pack add diffusion');
-  const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);
+  const { status, json } = await post(server, '/sdapi/v1/txt2img', request);
   expect(status).toBe(503);
   expect(json.detail.msg).toContain('parley pack add diffusion');
 });

@@ -55,14 +55,14 @@ describe('--remote', () => {
 
   test('OpenAI client: whole and streamed, with logprobs', async () => {
     const client = openaiClient(front.base);
-    const asked = { model: 'any', messages: hello, temperature: 0, logprobs: true, top_logprobs: 2, ...introducing };
-    const whole = await client.chat.completions.create(asked);
+    const request = { model: 'any', messages: hello, temperature: 0, logprobs: true, top_logprobs: 2, ...introducing };
+    const whole = await client.chat.completions.create(request);
     expect(whole.choices[0]).toMatchObject({ message: { content: introduction }, finish_reason: 'stop' });
     expect(whole.usage).toMatchObject({ prompt_tokens: 16, completion_tokens: 15 });
     const figures = whole.choices[0]?.logprobs?.content ?? [];
     expect(figures.map(({ token }) => token).join('')).toBe(introduction);
     expect(figures[0]?.top_logprobs).toMatchObject([{ token: figures[0]?.token }]);
-    expect(await textOf(await client.chat.completions.create({ ...asked, stream: true }))).toBe(introduction);
+    expect(await textOf(await client.chat.completions.create({ ...request, stream: true }))).toBe(introduction);
     const plain = { model: 'any', prompt: opening, max_tokens: knownTokens, temperature: 0, ...neverEnding };
     const direct = await openaiClient(behind[0]?.base ?? '').completions.create(plain);
     const remote = await client.completions.create(plain);
@@ -94,19 +94,25 @@ describe('--remote', () => {
     expect(call).toMatchObject({ function: { name: 'get_weather', arguments: expect.stringContaining('Paris') } });
     const result = { role: 'tool' as const, tool_call_id: call?.id ?? '', content: weatherReport };
     const messages = [question, called, result];
-    const words = { tool_choice: 'none' as const, ...saying('It is 21 degrees.') };
-    const answer = await client.chat.completions.create({ model: 'any', messages, tools, temperature: 0, ...words });
+    const toolReply = { tool_choice: 'none' as const, ...saying('It is 21 degrees.') };
+    const answer = await client.chat.completions.create({
+      model: 'any',
+      messages,
+      tools,
+      temperature: 0,
+      ...toolReply,
+    });
     expect(answer.choices[0]?.message.content).toBe('It is 21 degrees.');
   });
 
   test('Anthropic client: with the stop sequence', async () => {
     const client = anthropicClient(front.base);
     const plain = { model: 'any', max_tokens: 100, temperature: 0, messages: hello };
-    const asked = { ...plain, ...introducing };
-    const streamed = await client.messages.stream(asked).finalMessage();
+    const request = { ...plain, ...introducing };
+    const streamed = await client.messages.stream(request).finalMessage();
     expect(streamed).toMatchObject({ content: [{ type: 'text', text: introduction }], stop_reason: 'end_turn' });
     expect(streamed.usage.output_tokens).toBe(15);
-    const stopped = await client.messages.create({ ...asked, stop_sequences: ['small'] });
+    const stopped = await client.messages.create({ ...request, stop_sequences: ['small'] });
     expect(stopped).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'small' });
     expect((await client.messages.countTokens({ model: 'any', messages: hello })).input_tokens).toBe(16);
     const tools = [{ name: weather.name, description: weather.description, input_schema: weather.parameters }];
@@ -156,9 +162,9 @@ describe('--remote', () => {
     );
     expect(here?.data.map(({ embedding }) => embedding)).toEqual(there?.data.map(({ embedding }) => embedding));
     expect(here?.usage.prompt_tokens).toBe(there?.usage.prompt_tokens);
-    const asked = { prompt: 'a red house', size: '64x64', steps: 1, seed: 5 };
-    const drawn = (base: string) => nativeClient(base).post('/v1/images/generations', asked);
-    const [mine, theirs] = await Promise.all([front, behind[1] as LiveServer].map(({ base }) => drawn(base)));
+    const request = { prompt: 'a red house', size: '64x64', steps: 1, seed: 5 };
+    const generate = (base: string) => nativeClient(base).post('/v1/images/generations', request);
+    const [mine, theirs] = await Promise.all([front, behind[1] as LiveServer].map(({ base }) => generate(base)));
     expect(mine?.status, mine?.text).toBe(200);
     expect(theirs?.status).toBe(200);
     expect(front.worker('image') ?? front.worker('embedding')).toBeUndefined();
@@ -177,16 +183,16 @@ describe('--remote', () => {
     const client = nativeClient(both.base);
     const { data } = await openaiClient(both.base).models.list();
     expect(data.map(({ id }) => id).slice(0, 2)).toEqual(['koboldcpp/parley-mini', 'koboldcpp/far-away']);
-    const asked = { messages: hello, temperature: 0, ...introducing };
+    const request = { messages: hello, temperature: 0, ...introducing };
     for (const model of ['far-away', 'org/far-away', 'parley-mini']) {
-      const reply = (await client.post('/v1/chat/completions', { ...asked, model })).json() as {
+      const reply = (await client.post('/v1/chat/completions', { ...request, model })).json() as {
         model: string;
         choices: [{ message: { content: string } }];
       };
       expect(reply.choices[0].message.content).toBe(introduction);
       expect(reply.model).toBe(`koboldcpp/${model.split('/').at(-1)}`);
     }
-    expect((await client.post('/v1/chat/completions', { ...asked, model: 'nobody' })).status).toBe(404);
+    expect((await client.post('/v1/chat/completions', { ...request, model: 'nobody' })).status).toBe(404);
     await both.stop();
   });
 
@@ -212,11 +218,11 @@ describe('--remote', () => {
 
   test('lost backend: started replies fail with an error, new requests use the other one', async () => {
     const client = nativeClient(front.base);
-    const asked = { max_length: 1500, temperature: 0, ...neverEnding };
+    const request = { max_length: 1500, temperature: 0, ...neverEnding };
     // However they are spread, five are more than the share of one.
     const running = Array.from({ length: 5 }, (_, number) => {
       const prompt = `Story ${number * 7919}: once upon a time`;
-      return client.stream({ ...asked, prompt, genkey: `S${number}` });
+      return client.stream({ ...request, prompt, genkey: `S${number}` });
     });
     for (const number of running.keys()) while ((await client.check(`S${number}`)) === '');
     const [first] = behind as [LiveServer];

@@ -163,18 +163,18 @@ describe('resumable streams', () => {
 
   test('the official SDKs read a numbered stream unharmed', async () => {
     const request = { model: 'any', messages, max_tokens: 16, temperature: 0, ...neverEnding };
-    let said = '';
+    let text = '';
     const chat = openaiClient(base).chat.completions;
     for await (const chunk of await chat.create({ ...request, stream: true }, { headers: asking }))
-      said += chunk.choices[0]?.delta.content ?? '';
-    expect(said).not.toBe('');
+      text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).not.toBe('');
     const message = await anthropicClient(base).messages.stream(request, { headers: asking }).finalMessage();
     expect(message.stop_reason).toBe('max_tokens');
     expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/./s) }]);
   });
 });
 
-test('a stream belongs to the key that has started it', async () => {
+test('resumable streams: belong to the key that started them', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-resume-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const keyfile = join(folder, 'keys.json');

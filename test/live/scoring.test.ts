@@ -101,8 +101,8 @@ describe('prompt logprobs', () => {
 
   test('the known continuation is no near tie at any token', async () => {
     const prompt = await tokenize(base, opening);
-    const asked = { prompt, max_tokens: knownTokens, temperature: 0, logprobs: 0, ...neverEnding };
-    const [reply] = (await complete(base, asked)).choices;
+    const request = { prompt, max_tokens: knownTokens, temperature: 0, logprobs: 0, ...neverEnding };
+    const [reply] = (await complete(base, request)).choices;
     expect(reply?.text).toBe(knownContinuation);
     const written = reply?.logprobs.token_ids ?? [];
     const scored = await complete(base, { prompt: [...prompt, ...written], max_tokens: 0, prompt_logprobs: 2 });
@@ -118,8 +118,8 @@ describe('prompt logprobs', () => {
     expect([text, finish_reason, usage.completion_tokens]).toEqual([story, 'length', 0]);
     expect(logprobs.tokens.join('')).toBe(story);
     for (const [index, token] of logprobs.tokens.entries()) {
-      const place = logprobs.text_offset[index] as number;
-      expect([...story].slice(place, place + token.length).join('')).toBe(token);
+      const offset = logprobs.text_offset[index] as number;
+      expect([...story].slice(offset, offset + token.length).join('')).toBe(token);
     }
     const { length } = logprobs.tokens;
     const lists = [logprobs.token_logprobs, logprobs.top_logprobs, logprobs.text_offset, logprobs.token_ids];
@@ -144,16 +144,16 @@ describe('prompt logprobs', () => {
 
   test('include the reply after the prompt', async () => {
     const silent = await score(base, story);
-    const spoken = await score(base, story, { max_tokens: 4, temperature: 0 });
+    const scored = await score(base, story, { max_tokens: 4, temperature: 0 });
     const { length } = silent.logprobs.tokens;
-    expect(spoken.text.startsWith(story)).toBe(true);
-    expect(spoken.logprobs.tokens.join('')).toBe(spoken.text);
-    expect(spoken.logprobs.tokens.slice(0, length)).toEqual(silent.logprobs.tokens);
-    expect(total(spoken.logprobs.token_logprobs.slice(0, length))).toBeCloseTo(
+    expect(scored.text.startsWith(story)).toBe(true);
+    expect(scored.logprobs.tokens.join('')).toBe(scored.text);
+    expect(scored.logprobs.tokens.slice(0, length)).toEqual(silent.logprobs.tokens);
+    expect(total(scored.logprobs.token_logprobs.slice(0, length))).toBeCloseTo(
       total(silent.logprobs.token_logprobs),
       1,
     );
-    expect(spoken.usage.completion_tokens).toBeGreaterThan(0);
+    expect(scored.usage.completion_tokens).toBeGreaterThan(0);
   });
 
   test('do not depend on the cache', async () => {
@@ -205,9 +205,9 @@ describe('prompt logprobs', () => {
   test('are the same beside running streams', async () => {
     const long = Array.from({ length: 40 }, (_, line) => `Line ${line}: the fox saw ${line} birds.`).join('\n');
     const alone = await score(base, long);
-    const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ...neverEnding });
+    const otherStream = complete(base, { prompt: 'The fox', max_tokens: 60, ...neverEnding });
     const scored = await score(base, long);
-    await beside;
+    await otherStream;
     expect(scored.logprobs.tokens).toEqual(alone.logprobs.tokens);
     expect(Math.abs(total(scored.logprobs.token_logprobs) - total(alone.logprobs.token_logprobs))).toBeLessThan(1);
   });
@@ -239,20 +239,20 @@ describe('prompt logprobs', () => {
   });
 
   test('an overlong prompt is refused, not shortened', async () => {
-    const words = 'word '.repeat(20_000);
-    await expect(complete(base, { prompt: words, echo: true, max_tokens: 0, logprobs: 0 })).rejects.toThrow('400');
+    const text = 'word '.repeat(20_000);
+    await expect(complete(base, { prompt: text, echo: true, max_tokens: 0, logprobs: 0 })).rejects.toThrow('400');
   });
 
   test('disconnect: stops the scoring, and the next request is served', async () => {
-    const words = Array.from({ length: 900 }, (_, number) => `word${number}`).join(' ');
-    const gone = new AbortController();
-    const left = fetch(`${base}/v1/completions`, {
+    const text = Array.from({ length: 900 }, (_, number) => `word${number}`).join(' ');
+    const controller = new AbortController();
+    const cancelled = fetch(`${base}/v1/completions`, {
       method: 'POST',
-      body: JSON.stringify({ prompt: words.slice(0, 4000), echo: true, max_tokens: 0, logprobs: 0 }),
-      signal: gone.signal,
+      body: JSON.stringify({ prompt: text.slice(0, 4000), echo: true, max_tokens: 0, logprobs: 0 }),
+      signal: controller.signal,
     });
-    gone.abort();
-    await expect(left).rejects.toThrow();
+    controller.abort();
+    await expect(cancelled).rejects.toThrow();
     expect((await score(base, 'The sun')).text).toBe('The sun');
   });
 });

@@ -125,16 +125,22 @@ afterAll(() => {
 function ask(method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const length = { 'content-length': String(Buffer.byteLength(body)) };
-    const asked = request({ host: '127.0.0.1', port: server.port, method, path, headers: { ...headers, ...length } });
-    asked.on('error', reject).on('response', async (response) => {
+    const outgoing = request({
+      host: '127.0.0.1',
+      port: server.port,
+      method,
+      path,
+      headers: { ...headers, ...length },
+    });
+    outgoing.on('error', reject).on('response', async (response) => {
       let text = JSON.stringify(response.headers);
       for await (const piece of response) text += piece;
       // The quote in the error of a JSON parser goes to nobody but the sender of that text.
-      const shown = text.replace(/(is not valid JSON: [^,]*),.*$/s, '$1');
-      answers.push({ asked: `${method} ${path.replace(mark, '(mark)')}`, text: shown });
+      const withoutQuote = text.replace(/(is not valid JSON: [^,]*),.*$/s, '$1');
+      answers.push({ asked: `${method} ${path.replace(mark, '(mark)')}`, text: withoutQuote });
       resolve(response.statusCode ?? 0);
     });
-    asked.end(body);
+    outgoing.end(body);
   });
 }
 
@@ -144,7 +150,7 @@ const json = (value: unknown) => JSON.stringify(value);
 const hello = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 };
 
 /** Every way in which clients send a key. */
-const ways = (key: string): readonly [string, Record<string, string>][] => [
+const credentials = (key: string): readonly [string, Record<string, string>][] => [
   ['', bearer(key)],
   ['', { authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}` }],
   ['', { authorization: key }],
@@ -179,28 +185,28 @@ const sources: Readonly<Record<string, () => readonly (readonly [place: string, 
   'key file': () => filesIn(folder).filter(([path]) => path.endsWith('keys.json')),
 };
 
-function filesIn(place: string): readonly (readonly [string, string])[] {
-  const names = readdirSync(place, { recursive: true, encoding: 'utf8' }).map((name) => join(place, name));
+function filesIn(path: string): readonly (readonly [string, string])[] {
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
   return names.filter((name) => statSync(name).isFile()).map((name) => [name, readFileSync(name, 'latin1')]);
 }
 
 /** Each place with the marks in it. */
 function leaks(): string[] {
   const all = Object.values(sources).flatMap((read) => read());
-  return all.flatMap(([place, text]) => {
-    const found = [...(text.match(mark) ?? []), ...keys.filter((key) => text.includes(key))];
-    return [...new Set(found)].map((one) => `${place}: ${one}: …${around(text, one)}…`);
+  return all.flatMap(([path, text]) => {
+    const secrets = [...(text.match(mark) ?? []), ...keys.filter((key) => text.includes(key))];
+    return [...new Set(secrets)].map((one) => `${path}: ${one}: …${around(text, one)}…`);
   });
 }
 
-function around(text: string, found: string): string {
-  const at = text.indexOf(found);
-  return text.slice(Math.max(0, at - 120), at + found.length + 40);
+function around(text: string, match: string): string {
+  const at = text.indexOf(match);
+  return text.slice(Math.max(0, at - 120), at + match.length + 40);
 }
 
 test('secrets of clients: keys, right and wrong ones, appear nowhere, however they are sent', async () => {
   for (const key of [settings.password, settings.adminPassword, ...keys, secret('WrongKey')]) {
-    for (const [query, headers] of ways(key)) {
+    for (const [query, headers] of credentials(key)) {
       await ask('POST', `/v1/chat/completions${query}`, headers, json({ messages: 'no list' }));
       await ask('GET', `/nothing/here${query}`, headers);
     }
@@ -309,7 +315,7 @@ test('secrets in structured logs: no line of --logformat json has one', async ()
     ...['--keyfile', join(folder, 'keys.json'), '--model', untrainedModel()],
   ]);
   for (const key of [settings.password, ...keys, secret('WrongKey')]) {
-    for (const [query, headers] of ways(key)) {
+    for (const [query, headers] of credentials(key)) {
       const reply = await fetch(`${logging.base}/v1/chat/completions${query}`, { method: 'POST', headers, body: '{' });
       await reply.text();
     }
@@ -317,6 +323,6 @@ test('secrets in structured logs: no line of --logformat json has one', async ()
   await logging.stop();
   const lines = logging.output().trim().split('\n');
   expect(lines.filter((line) => line.includes('"family":"openai"')).length).toBeGreaterThan(30);
-  const found = [settings.password, ...keys, secret('WrongKey')].filter((key) => logging.output().includes(key));
-  expect(found).toEqual([]);
+  const secrets = [settings.password, ...keys, secret('WrongKey')].filter((key) => logging.output().includes(key));
+  expect(secrets).toEqual([]);
 });

@@ -127,11 +127,11 @@ async function start(
     new Promise((resolve, reject) => {
       const timer = limit === undefined ? undefined : setTimeout(() => look(true), limit);
       const look = (late = false) => {
-        const said = output.includes(text);
-        if (!said && !over && !late) return;
+        const isPrinted = output.includes(text);
+        if (!isPrinted && !over && !late) return;
         listeners.delete(look);
         clearTimeout(timer);
-        if (said) resolve();
+        if (isPrinted) resolve();
         else reject(new Error(`the server ${over ? 'ended without saying' : 'does not say'} "${text}":\n${output}`));
       };
       listeners.add(look);

@@ -6,7 +6,7 @@ export async function servesEverything(base: string): Promise<void> {
   const { text } = await nativeClient(base).generate({ prompt: 'Once upon a time', max_length: 8 });
   expect(text).toMatch(/^, there was a/);
 
-  const speech = await asked(`${base}/v1/audio/speech`, {
+  const speech = await post(`${base}/v1/audio/speech`, {
     input: 'The weather is nice today.',
     response_format: 'wav',
   });
@@ -14,20 +14,25 @@ export async function servesEverything(base: string): Promise<void> {
   const form = new FormData();
   form.set('model', 'whisper-1');
   form.set('file', new Blob([recording]), 'spoken.wav');
-  const heard = await fetch(`${base}/v1/audio/transcriptions`, { method: 'POST', body: form });
-  expect(((await heard.json()) as { text: string }).text).toMatch(/weather/i);
+  const transcription = await fetch(`${base}/v1/audio/transcriptions`, { method: 'POST', body: form });
+  expect(((await transcription.json()) as { text: string }).text).toMatch(/weather/i);
 
-  const embedded = await asked(`${base}/v1/embeddings`, { input: 'weather' });
+  const embedded = await post(`${base}/v1/embeddings`, { input: 'weather' });
   const { data } = (await embedded.json()) as { data: { embedding: number[] }[] };
   expect(data[0]?.embedding).toHaveLength(384);
 
   // Larger than the model draws, so that an upscaler is loaded too.
-  const drawn = await asked(`${base}/sdapi/v1/txt2img`, { prompt: 'a red apple', steps: 2, width: 128, height: 128 });
-  const [picture = ''] = ((await drawn.json()) as { images: string[] }).images;
-  expect(Buffer.from(picture, 'base64').subarray(1, 4).toString()).toBe('PNG');
+  const generated = await post(`${base}/sdapi/v1/txt2img`, {
+    prompt: 'a red apple',
+    steps: 2,
+    width: 128,
+    height: 128,
+  });
+  const [image = ''] = ((await generated.json()) as { images: string[] }).images;
+  expect(Buffer.from(image, 'base64').subarray(1, 4).toString()).toBe('PNG');
 }
 
-async function asked(url: string, body: object): Promise<Response> {
+async function post(url: string, body: object): Promise<Response> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -99,7 +99,7 @@ test.each(
   await stop();
 });
 
-describe('without flags', () => {
+describe('side requests without flags', () => {
   let server: LiveServer;
   let client: Client;
   beforeAll(async () => {

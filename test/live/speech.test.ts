@@ -57,10 +57,10 @@ describe('text to speech without flags', () => {
   });
 
   test('format: mp3 by default; speed 2 halves the duration', async () => {
-    const usual = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: sentences })));
+    const normal = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: sentences })));
     const quick = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: sentences, speed: 2 })));
-    expect(seconds(quick)).toBeLessThan(0.7 * seconds(usual));
-    expect(seconds(quick)).toBeGreaterThan(0.4 * seconds(usual));
+    expect(seconds(quick)).toBeLessThan(0.7 * seconds(normal));
+    expect(seconds(quick)).toBeGreaterThan(0.4 * seconds(normal));
   });
 
   test('streaming: the first audio arrives before the last sentence is spoken', async () => {
@@ -125,13 +125,13 @@ describe('XTTS requests of SillyTavern', () => {
     expect(speakers.map(({ name }) => name)).toEqual(['slt', 'rms', 'awb', 'kal16', 'kal', 'aunt.wav']);
     expect((await fetch(speakers[5]?.preview_url ?? '')).status).toBe(200);
 
-    const spoken = { text: sentences, speaker_wav: speakers[1]?.voice_id, language: 'en' };
-    const usual = seconds(await decoded('wav', await bytesOf(await post('/tts_to_audio/', spoken))));
+    const request = { text: sentences, speaker_wav: speakers[1]?.voice_id, language: 'en' };
+    const normal = seconds(await decoded('wav', await bytesOf(await post('/tts_to_audio/', request))));
     const sliders = { temperature: '0.75', speed: '2', top_k: '50', top_p: '0.85', enable_text_splitting: true };
     expect((await post('/set_tts_settings', sliders)).status).toBe(200);
-    const quick = await post('/tts_to_audio/', spoken);
+    const quick = await post('/tts_to_audio/', request);
     expect(quick.headers.get('content-type')).toBe('audio/wav');
-    expect(seconds(await decoded('wav', await bytesOf(quick)))).toBeLessThan(0.7 * usual);
+    expect(seconds(await decoded('wav', await bytesOf(quick)))).toBeLessThan(0.7 * normal);
 
     const query = new URLSearchParams({ text: sentences, speaker_wav: 'awb', language: 'en' });
     const stream = await fetch(`${server.base}/tts_stream/?${query}`);
@@ -164,14 +164,14 @@ describe('voices', () => {
   test('voices: are listed, and any name selects one', async () => {
     const { voices } = (await client.get('/v1/audio/voices')).json() as { voices: string[] };
     expect(voices).toContain('slt');
-    const said = async (voice: unknown) =>
+    const audioOf = async (voice: unknown) =>
       Buffer.from(
         await bytesOf(await post('/v1/audio/speech', { input: 'Hello there.', voice, response_format: 'pcm' })),
       );
-    expect((await said('nova')).equals(await said('slt'))).toBe(true);
-    expect((await said({ id: 'rms' })).equals(await said('rms'))).toBe(true);
-    expect((await said('Marvin')).equals(await said('marvin.wav'))).toBe(true);
-    expect((await said('rms')).equals(await said('slt'))).toBe(false);
+    expect((await audioOf('nova')).equals(await audioOf('slt'))).toBe(true);
+    expect((await audioOf({ id: 'rms' })).equals(await audioOf('rms'))).toBe(true);
+    expect((await audioOf('Marvin')).equals(await audioOf('marvin.wav'))).toBe(true);
+    expect((await audioOf('rms')).equals(await audioOf('slt'))).toBe(false);
   });
 
   test('voices: reports that a sample cannot be imitated', async () => {
@@ -215,7 +215,7 @@ describe('input that cannot be spoken', () => {
   });
 });
 
-describe('speech that is interrupted', () => {
+describe('text to speech: interrupted', () => {
   const next = async () => {
     const sound = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: 'Hello again.' })));
     expect(seconds(sound)).toBeGreaterThan(0.5);
@@ -265,7 +265,7 @@ describe('speech that is interrupted', () => {
   });
 });
 
-describe('with flags', () => {
+describe('text to speech with flags', () => {
   test('100,000 characters: streaming starts at once and stops with the client', async () => {
     const patient = await startServer(['--nomodel', '--ttsmaxlen', '30000']);
     const input = 'This is one of many sentences, and more are to come. '.repeat(1890);
@@ -320,16 +320,16 @@ describe('with flags', () => {
     await expect.poll(() => output()).toContain('Load TTS Model OK: True');
     const { voices } = (await nativeClient(base).get('/v1/audio/voices')).json() as { voices: string[] };
     expect(voices).toHaveLength(1);
-    const said = async (body: object) =>
+    const audioOf = async (body: object) =>
       bytesOf(await fetch(`${base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify(body) }));
     for (const format of speechFormats) {
-      const sound = await decoded(format, await said({ input: sentences, response_format: format }));
+      const sound = await decoded(format, await audioOf({ input: sentences, response_format: format }));
       expect(seconds(sound)).toBeGreaterThan(3);
       expect(seconds(sound)).toBeLessThan(20);
       expect(loudness(sound)).toBeGreaterThan(0.01);
     }
     const pace = async (speed: number) =>
-      seconds(await decoded('wav', await said({ input: sentences, speed, response_format: 'wav' })));
+      seconds(await decoded('wav', await audioOf({ input: sentences, speed, response_format: 'wav' })));
     expect(await pace(2)).toBeLessThan(0.7 * (await pace(1)));
     await stop();
   });

@@ -81,11 +81,11 @@ describe('server killed during a write', () => {
   ])('to %s, at its %s: confirmed data survives, and the file is valid', async (file, at) => {
     await round(file, at);
     const slots = fileAt(saves) as Record<string, { title: string; data: string }>;
-    for (const [slot, least] of confirmed) {
+    for (const [slot, minRevision] of confirmed) {
       const { title, data } = slots[slot] ?? { title: 'v0', data: '' };
-      const kept = Number(title.slice(1));
-      expect(kept).toBeGreaterThanOrEqual(least);
-      expect(data === story(kept)).toBe(true);
+      const revision = Number(title.slice(1));
+      expect(revision).toBeGreaterThanOrEqual(minRevision);
+      expect(data === story(revision)).toBe(true);
     }
     const shared = { minor: 1, story: story(0), ...fileAt(join(stories, 'multiplayer-0.json')) };
     expect(shared.minor).toBeGreaterThanOrEqual(confirmedTurn);
@@ -96,7 +96,8 @@ describe('server killed during a write', () => {
     const server = await startServer(flags);
     const { post } = nativeClient(server.base);
     const titles = (await post('/api/extra/data/list')).json() as readonly string[];
-    for (const [slot, least] of confirmed) expect(Number(titles[slot]?.slice(1))).toBeGreaterThanOrEqual(least);
+    for (const [slot, minRevision] of confirmed)
+      expect(Number(titles[slot]?.slice(1))).toBeGreaterThanOrEqual(minRevision);
     const status = (await post('/api/extra/multiplayer/status', { sender: 'a' })).json() as Told;
     expect(status.turn_minor).toBeGreaterThanOrEqual(confirmedTurn);
     const shared = (await post('/api/extra/multiplayer/getstory')).text;
@@ -107,11 +108,11 @@ describe('server killed during a write', () => {
 });
 
 describe('server with save slots, shared story, search and a password', () => {
-  let known: NativeClient;
+  let client: NativeClient;
   let stranger: NativeClient;
-  let asked = 0;
+  let searches = 0;
   const searx = createServer((_, response) => {
-    asked += 1;
+    searches += 1;
     const inside = { title: 'Inside', url: 'http://127.0.0.1:9/admin', content: 'A page inside.' };
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ results: [inside] }));
   });
@@ -125,7 +126,7 @@ describe('server with save slots, shared story, search and a password', () => {
       ...['--nomodel', '--password', 'secret', '--multiplayer', '--preloadstory', saved],
       ...['--savedatafile', join(folder, 'others'), '--websearchurl', `http://127.0.0.1:${port}/`],
     ]);
-    known = nativeClient(base, { authorization: 'Bearer secret' });
+    client = nativeClient(base, { authorization: 'Bearer secret' });
     stranger = nativeClient(base);
   });
   afterAll(() => void searx.close().closeAllConnections());
@@ -148,15 +149,15 @@ describe('server with save slots, shared story, search and a password', () => {
   });
 
   test('preloaded story: needs the key', async () => {
-    expect((await known.get('/api/extra/preloadstory')).text).toBe('{"gamestarted": true}');
+    expect((await client.get('/api/extra/preloadstory')).text).toBe('{"gamestarted": true}');
     expect((await stranger.get('/api/extra/preloadstory')).text).toBe('{}');
   });
 
   test('web search: uses --websearchurl and fetches no private addresses', async () => {
-    const found = { title: 'Inside', url: 'http://127.0.0.1:9/admin', desc: 'A page inside.', content: '' };
-    expect((await known.post('/api/extra/websearch', { q: 'lighthouse' })).json()).toEqual([found]);
-    expect((await known.post('/api/extra/websearch', { q: ' lighthouse ' })).json()).toEqual([found]);
-    expect(asked).toBe(1);
+    const result = { title: 'Inside', url: 'http://127.0.0.1:9/admin', desc: 'A page inside.', content: '' };
+    expect((await client.post('/api/extra/websearch', { q: 'lighthouse' })).json()).toEqual([result]);
+    expect((await client.post('/api/extra/websearch', { q: ' lighthouse ' })).json()).toEqual([result]);
+    expect(searches).toBe(1);
   });
 });
 

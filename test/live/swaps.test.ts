@@ -77,7 +77,7 @@ async function swapped(live: LiveServer, client: NativeClient, filename: string,
 /** The lines of the console about switches. It also shows replies, which may end in "now." themselves. */
 const switchesOf = (live: LiveServer) => live.output().match(/Serving \S+(?: model)? now\./g)?.length ?? 0;
 
-const say = { role: 'user' as const, content: 'Say hello.' };
+const message = { role: 'user' as const, content: 'Say hello.' };
 /** An untrained model may well say nothing. */
 const hello = saying('Hello.');
 
@@ -92,7 +92,7 @@ describe('--routermode --maxmodels 1', () => {
     'chat completions': async (model = '') => {
       const reply = await openaiClient(live.base).chat.completions.create({
         model,
-        messages: [say],
+        messages: [message],
         max_tokens: 16,
         ...hello,
       });
@@ -119,7 +119,7 @@ describe('--routermode --maxmodels 1', () => {
     messages: async (model = '') => {
       const reply = await anthropicClient(live.base).messages.create({
         model,
-        messages: [say],
+        messages: [message],
         max_tokens: 16,
         ...hello,
       });
@@ -127,7 +127,7 @@ describe('--routermode --maxmodels 1', () => {
     },
     'Ollama chat': async (model = '') => {
       const options = { num_predict: 16, ...hello };
-      return (await ollamaClient(live.base).chat({ model, messages: [say], options })).message.content ?? '';
+      return (await ollamaClient(live.base).chat({ model, messages: [message], options })).message.content ?? '';
     },
     'Ollama generate': async (model = '') => {
       const options = { num_predict: 16, ...hello };
@@ -171,7 +171,7 @@ describe('--routermode --maxmodels 1', () => {
     ['lost', 'nowhere.gguf'],
   ])('%s.*: is refused with the reason, and other models still answer', async (name, reason) => {
     const client = nativeClient(live.base);
-    const answer = await client.post('/v1/chat/completions', { model: name, messages: [say], max_tokens: 2 });
+    const answer = await client.post('/v1/chat/completions', { model: name, messages: [message], max_tokens: 2 });
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.text).toContain(reason);
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
@@ -211,12 +211,12 @@ describe('--routermode --maxmodels 2', () => {
     const stream = openRequest(live.base, path, { ...endless, model: 'parley-mini' });
     await stream.begun;
     // The long one still runs: this one did not wait for it.
-    const beside = await client.generate({ prompt: 'Once', max_length: 3, ban_eos_token: true, model: 'plain' });
-    expect(beside.completion_tokens).toBe(3);
+    const onPlain = await client.generate({ prompt: 'Once', max_length: 3, ban_eos_token: true, model: 'plain' });
+    expect(onPlain.completion_tokens).toBe(3);
     expect((await client.performance()).idle).toBe(0);
     stream.hangUp();
     const written = async (model: string) =>
-      ((await client.post('/apply-template', { model, messages: [say] })).json() as { prompt: string }).prompt;
+      ((await client.post('/apply-template', { model, messages: [message] })).json() as { prompt: string }).prompt;
     expect(await written('plain')).toContain('user: Say hello.\n');
     expect(await written('parley-mini')).toContain('<|im_start|>user\nSay hello.');
     const reply = await client.post('/v1/completions', { model: 'plain', prompt: 'Once', max_tokens: 2 });
@@ -283,10 +283,14 @@ describe('--admin', () => {
     const early = [
       client.stream({ prompt: 'Once', max_length: 60, ban_eos_token: true }).then(({ frames }) => frames.length),
       collected(
-        openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding }),
+        openai.chat.completions.create({ model, messages: [message], max_tokens: 30, stream: true, ...neverEnding }),
       ),
-      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true, ...neverEnding })),
-      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30, ...neverEnding } })),
+      collected(
+        anthropic.messages.create({ model, messages: [message], max_tokens: 30, stream: true, ...neverEnding }),
+      ),
+      collected(
+        ollama.chat({ model, messages: [message], stream: true, options: { num_predict: 30, ...neverEnding } }),
+      ),
       openai.responses
         .create({ model, input: 'Hello', max_output_tokens: 20, ...neverEnding })
         .then(({ output_text: text }) => text.length),
@@ -309,7 +313,7 @@ describe('--admin', () => {
 
   test('swap: a new stream reports that the model is loading', async () => {
     const running = await swapBehindStream('small.kcpps');
-    const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 20, stream: true });
+    const body = JSON.stringify({ model: 'any', messages: [message], max_tokens: 20, stream: true });
     // Its head comes after a second, and the model is not even begun then.
     const reply = await fetch(`${live.base}/v1/chat/completions`, { method: 'POST', body });
     running.hangUp();
@@ -321,7 +325,7 @@ describe('--admin', () => {
 
   test('failed swap: started streams end with the error, others are answered by the old model', async () => {
     const running = await swapBehindStream('strange.gguf');
-    const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 4, stream: true });
+    const body = JSON.stringify({ model: 'any', messages: [message], max_tokens: 4, stream: true });
     const streamed = fetch(`${live.base}/v1/chat/completions`, { method: 'POST', body });
     const whole = client.generate({ prompt: 'Once', max_length: 2 });
     const reply = await streamed;
@@ -421,7 +425,7 @@ describe('--admin', () => {
   });
 });
 
-describe('the model of the last switch', () => {
+describe('last model that was switched to', () => {
   const modelOf = async (live: LiveServer) =>
     ((await nativeClient(live.base).get('/api/v1/model')).json() as { result: string }).result;
 

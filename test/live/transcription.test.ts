@@ -26,15 +26,15 @@ beforeAll(async () => {
   wav = wavFile([await spoken(sentence)], 16_000);
   const sentences = ['The first part is about the weather.', 'The second part is about the river.', sentence];
   const [first, second, third] = await Promise.all(sentences.map((text) => spoken(text)));
-  const parts = [first, second, third, first, second, first, second, first, second] as Float32Array[];
-  long = wavFile([joined(parts.flatMap((part) => [silence(4.5), part]))], 16_000);
+  const utterances = [first, second, third, first, second, first, second, first, second] as Float32Array[];
+  long = wavFile([joined(utterances.flatMap((part) => [silence(4.5), part]))], 16_000);
 });
 
 /** How many of the words of one text are in the other: a small recogniser mishears some. */
-function heardWords(text: string, said = sentence): number {
+function heardWords(text: string, reference = sentence): number {
   const words = (each: string): readonly string[] => each.toLowerCase().match(/[a-z]+/g) ?? [];
-  const heard = new Set(words(text));
-  return words(said).filter((word) => heard.has(word)).length / words(said).length;
+  const transcript = new Set(words(text));
+  return words(reference).filter((word) => transcript.has(word)).length / words(reference).length;
 }
 
 const file = (bytes: Buffer, name = 'a.wav') => toFile(bytes, name);
@@ -89,7 +89,7 @@ test('transcription: is reported before its model is loaded', async () => {
   expect(server.output()).not.toContain('Loaded moonshine-tiny');
 });
 
-describe('the official client', () => {
+describe('OpenAI SDK: transcription', () => {
   test('gets the text of a recording', async () => {
     const reply = await openai.audio.transcriptions.create({
       file: await file(wav),
@@ -144,8 +144,8 @@ describe('the official client', () => {
   test('unsupported options are refused with the flag that helps', async () => {
     const german = openai.audio.transcriptions.create({ file: await file(wav), model: 'm', language: 'de' });
     await expect(german).rejects.toMatchObject({ status: 400, message: expect.stringContaining('--whispermodel') });
-    const asked = { file: await file(wav), model: 'm', language: 'de' };
-    const translation = openai.audio.translations.create(asked);
+    const request = { file: await file(wav), model: 'm', language: 'de' };
+    const translation = openai.audio.translations.create(request);
     await expect(translation).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining('--whispermodel'),
@@ -153,7 +153,7 @@ describe('the official client', () => {
   });
 });
 
-describe('the native endpoint', () => {
+describe('/api/extra/transcribe', () => {
   test('accepts base64 in JSON, and forms', async () => {
     const audio_data = `data:audio/wav;base64,${wav.toString('base64')}`;
     const { text } = (await native.post('/api/extra/transcribe', { audio_data, langcode: 'auto' })).json() as {
@@ -172,7 +172,7 @@ describe('the native endpoint', () => {
   });
 });
 
-describe('accepted recordings', () => {
+describe('transcription: accepted recordings', () => {
   test.each([8000, 22_050, 44_100, 48_000])('WAV at %i Hz, with one channel or two', async (rate) => {
     const sound = await spoken(sentence, rate);
     expect(heardWords(await transcribed(wavFile([sound], rate)))).toBeGreaterThan(0.6);
@@ -213,7 +213,7 @@ describe('accepted recordings', () => {
   });
 });
 
-describe('files that are not recordings are refused', () => {
+describe('transcription: refused files', () => {
   test.each([
     ['an empty file', Buffer.alloc(0), /this file is empty/],
     ['a text', Buffer.from('hello'), /this is text/],
@@ -304,10 +304,10 @@ test('transcription: parallel requests are served one after the other', async ()
 });
 
 test('transcription: leaves no temporary files', async () => {
-  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${server.pid}-`));
+  const leftUploads = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${server.pid}-`));
   // They go once the reply is out, which its client may see first.
-  while (left().length > 0) await native.get('/api/extra/version');
-  expect(left()).toEqual([]);
+  while (leftUploads().length > 0) await native.get('/api/extra/version');
+  expect(leftUploads()).toEqual([]);
 });
 
 test('transcription: the engine ends with the server', async () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
   process.env.PARLEY_HOME = home;
   const own = { weight: 1, shared: false };
   const names = ['anna', 'ben'].map(async (name) => [name, await file().add({ name, scopes: everything, ...own }, 0)]);
-  const made = await Promise.all([
+  const created = await Promise.all([
     ...names,
     ...['mum', 'dad'].map(async (name) => [
       name,
@@ -51,7 +51,7 @@ beforeAll(async () => {
       .add({ name: 'boss', scopes: [...everything, 'admin'], ...own }, 0)
       .then((key) => ['boss', key]),
   ]);
-  keys = Object.fromEntries(made);
+  keys = Object.fromEntries(created);
   const saves = ['--savedatafile', join(folder, 'saves')];
   server = await start([
     '--keyfile',
@@ -111,19 +111,19 @@ const form = (fields: Readonly<Record<string, string | Blob>>, name = `${secret}
 };
 const anthropic = { 'anthropic-version': '2023-06-01' };
 
-describe('see nothing of each other', () => {
+describe('two keys: see nothing of each other', () => {
   test('stored responses, their items, and those in the background', async () => {
-    const made = (await anna.done('POST', '/v1/responses', { input: secret, max_output_tokens: 4 })).json;
-    const path = `/v1/responses/${made.id}`;
+    const created = (await anna.done('POST', '/v1/responses', { input: secret, max_output_tokens: 4 })).json;
+    const path = `/v1/responses/${created.id}`;
     const [item] = (await anna.done('GET', `${path}/input_items`)).json.data;
     await refused('GET', path);
     await refused('GET', `${path}/input_items`);
     await refused('DELETE', path);
     await refused('POST', `${path}/cancel`);
     for (const below of ['', '/input_tokens', '/compact'])
-      await refused('POST', `/v1/responses${below}`, { input: 'Go on', previous_response_id: made.id });
+      await refused('POST', `/v1/responses${below}`, { input: 'Go on', previous_response_id: created.id });
     await refused('POST', '/v1/responses', { input: [{ type: 'item_reference', id: item.id }] });
-    expect((await anna.done('GET', path)).json.id).toBe(made.id);
+    expect((await anna.done('GET', path)).json.id).toBe(created.id);
 
     const running = { input: secret, background: true, max_output_tokens: 4000, ...neverEnding };
     const { id } = (await anna.done('POST', '/v1/responses', running)).json;
@@ -258,12 +258,12 @@ describe('see nothing of each other', () => {
 
     const bytes = secret.length;
     const upload = { filename: 'a.txt', purpose: 'user_data', bytes, mime_type: 'text/plain' };
-    const made = (await anna.done('POST', '/v1/uploads', upload)).json;
-    const part = (await anna.done('POST', `/v1/uploads/${made.id}/parts`, form({ data: blob }))).json;
-    await refused('POST', `/v1/uploads/${made.id}/parts`, form({ data: blob }));
-    await refused('POST', `/v1/uploads/${made.id}/complete`, { part_ids: [part.id] });
-    await refused('POST', `/v1/uploads/${made.id}/cancel`);
-    await anna.done('POST', `/v1/uploads/${made.id}/complete`, { part_ids: [part.id] });
+    const created = (await anna.done('POST', '/v1/uploads', upload)).json;
+    const part = (await anna.done('POST', `/v1/uploads/${created.id}/parts`, form({ data: blob }))).json;
+    await refused('POST', `/v1/uploads/${created.id}/parts`, form({ data: blob }));
+    await refused('POST', `/v1/uploads/${created.id}/complete`, { part_ids: [part.id] });
+    await refused('POST', `/v1/uploads/${created.id}/cancel`);
+    await anna.done('POST', `/v1/uploads/${created.id}/complete`, { part_ids: [part.id] });
     expect((await anna.done('GET', `/v1/files/${id}/content`)).text).toBe(secret);
   });
 
@@ -271,8 +271,8 @@ describe('see nothing of each other', () => {
     const line = { custom_id: secret, method: 'POST', url: '/v1/embeddings', body: { model: 'any', input: secret } };
     const input = new Blob([JSON.stringify(line)]);
     const { id } = (await anna.done('POST', '/v1/files', form({ purpose: 'batch', file: input }, 'a.jsonl'))).json;
-    const asked = { input_file_id: id, endpoint: '/v1/embeddings', completion_window: '24h' };
-    const batch = (await anna.done('POST', '/v1/batches', { ...asked, metadata: { note: secret } })).json;
+    const request = { input_file_id: id, endpoint: '/v1/embeddings', completion_window: '24h' };
+    const batch = (await anna.done('POST', '/v1/batches', { ...request, metadata: { note: secret } })).json;
     await empty('GET', '/v1/batches');
     await refused('GET', `/v1/batches/${batch.id}`);
     await refused('POST', `/v1/batches/${batch.id}/cancel`);
@@ -294,12 +294,12 @@ describe('see nothing of each other', () => {
     const collections = '/api/extra/documents';
     const { id } = (await anna.done('POST', collections, { name: `papers of ${secret}` })).json;
     const added = await anna.done('POST', `${collections}/${id}/files`, { name: 'a.txt', text: `It is ${secret}.` });
-    const found = async () => {
+    const results = async () => {
       const search = { query: secret, collections: [id] };
       return (await anna.done('POST', `${collections}/search`, search)).json.results as { passage: string }[];
     };
-    await expect.poll(async () => (await found()).length).toBeGreaterThan(0);
-    const [{ passage = '' } = {}] = await found();
+    await expect.poll(async () => (await results()).length).toBeGreaterThan(0);
+    const [{ passage = '' } = {}] = await results();
     const own = added.json.files?.[0]?.id ?? (await anna.done('GET', `${collections}/${id}/files`)).json.files[0].id;
     const at = `${collections}/${id}`;
     await empty('GET', collections);
@@ -359,11 +359,11 @@ describe('see nothing of each other', () => {
     const saves = { '2': { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'bird' } } };
     await refused('POST', '/prompt', { prompt: { ...loads, ...saves } });
 
-    const heard: string[] = [];
+    const messages: string[] = [];
     const listen = new WebSocket(`${server.base.replace('http', 'ws')}/ws?clientId=the-same`, {
       headers: { authorization: `Bearer ${keys.ben}` },
     });
-    listen.on('message', (data) => heard.push(String(data)));
+    listen.on('message', (data) => messages.push(String(data)));
     await new Promise((resolve) => listen.once('open', resolve));
     const graph = stockGraph(
       { steps: 1 },
@@ -395,7 +395,7 @@ describe('see nothing of each other', () => {
     await refused('GET', `/view?filename=${filename}`);
     expect((await anna.done('GET', `/view?filename=${filename}`)).status).toBe(200);
     listen.terminate();
-    expect(heard.join('')).not.toContain(id);
+    expect(messages.join('')).not.toContain(id);
 
     const genkey = 'KCPP5678';
     const drawing = { prompt: secret, steps: 1, width: 64, height: 64, genkey };
@@ -464,7 +464,7 @@ const common: Readonly<Record<string, string>> = {
   'POST /upload/image': 'makes an entry',
 };
 
-test('every endpoint that needs a key and does not wait in the queue was tried, or stores nothing', () => {
+test('two keys: every endpoint that needs a key and does not wait in the queue was tried, or stores nothing', () => {
   const names = new Set(
     rows.names(({ access, scope, queued }) => !queued && access !== 'open' && access !== 'admin' && scope !== 'admin'),
   );
@@ -472,7 +472,7 @@ test('every endpoint that needs a key and does not wait in the queue was tried, 
   expect(Object.keys(common).filter((name) => !names.has(name))).toEqual([]);
 });
 
-test('every socket was tried, or belongs to its connection', () => {
+test('two keys: every socket was tried, or belongs to its connection', () => {
   const sockets = new Set(app.sockets.map(({ path }) => path));
   expect([...sockets].sort()).toEqual(['/api/ws', '/realtime', '/v1/realtime', '/ws']);
 });
@@ -555,7 +555,7 @@ describe('sessions', () => {
   });
 });
 
-test('shared keys have one library, and requests of their own', async () => {
+test('shared keys: have one library, and requests of their own', async () => {
   const [mum, dad] = ['mum', 'dad'].map((name) => byKey(keys[name] ?? '')) as [Person, Person];
   const family = 'of the family';
   await mum.done('POST', '/api/extra/memories', { text: family });
@@ -575,14 +575,14 @@ test('shared keys have one library, and requests of their own', async () => {
   expect((await dad.ask('GET', `/v1/responses/${response}`)).status).toBe(404);
 });
 
-describe('a person is removed', () => {
+describe('removed person', () => {
   const path = (name: string, end = '') => `/api/admin/people/${name}${end}`;
-  const found = (text: string) =>
+  const contains = (text: string) =>
     filesBelow(folder).filter((one) => one.includes(text) || readFileSync(one).includes(text));
   const added = async (name: string) => {
-    const made = await file().add({ name, scopes: everything, weight: 1, shared: false }, 0);
-    await expect.poll(async () => (await byKey(made).ask('GET', '/api/extra/memories')).status).toBe(200);
-    return byKey(made);
+    const created = await file().add({ name, scopes: everything, weight: 1, shared: false }, 0);
+    await expect.poll(async () => (await byKey(created).ask('GET', '/api/extra/memories')).status).toBe(200);
+    return byKey(created);
   };
 
   test('only by administrators, and nobody removes their own key', async () => {
@@ -643,7 +643,7 @@ describe('a person is removed', () => {
   test('with their data kept: a person of the same name finds it', async () => {
     expect((await boss.done('DELETE', path('anna'))).json).toEqual({ success: true, key: true, data: 'kept' });
     expect((await anna.ask('GET', '/api/extra/memories')).status).toBe(401);
-    expect(found(secret).length).toBeGreaterThan(0);
+    expect(contains(secret).length).toBeGreaterThan(0);
     expect((await boss.done('GET', path('anna', '/export'))).text).toContain(secret);
     anna = await added('anna');
     expect((await anna.done('GET', '/api/extra/memories')).text).toContain(secret);
@@ -654,7 +654,7 @@ describe('a person is removed', () => {
     await zoe.done('POST', '/api/extra/memories', { text: 'owl-of-zoe' });
     const removed = await boss.done('DELETE', path(encodeURIComponent('Zoë B.'), '?data=remove'));
     expect(removed.json).toMatchObject({ key: true, data: 'removed' });
-    expect(found('owl-of-zoe')).toEqual([]);
+    expect(contains('owl-of-zoe')).toEqual([]);
   });
 
   test('with their data: nothing of it is left, and that of others is', async () => {
@@ -664,7 +664,7 @@ describe('a person is removed', () => {
     await expect.poll(text).not.toBe('');
     const bens = 'heron-of-ben';
     await ben.done('POST', '/api/extra/memories', { text: bens });
-    const before = found(bens);
+    const before = contains(bens);
     expect(before).toHaveLength(1);
     expect((await boss.done('DELETE', path('anna', '?data=remove'))).json).toEqual({
       success: true,
@@ -672,9 +672,9 @@ describe('a person is removed', () => {
       data: 'removed',
     });
     await running;
-    expect(found(secret)).toEqual([]);
+    expect(contains(secret)).toEqual([]);
     expect(filesBelow(folder).filter((one) => /anna/.test(one.slice(folder.length)))).toEqual([]);
-    expect(found(bens)).toEqual(before);
+    expect(contains(bens)).toEqual(before);
     expect(await boss.ask('GET', path('anna', '/export'))).toMatchObject({ status: 404 });
     for (const list of ['/api/extra/requests', '/api/extra/conversations', '/api/admin/usage', '/api/admin/keys'])
       expect((await boss.done('GET', list)).text, list).not.toContain('"anna"');

@@ -8,11 +8,11 @@ import { type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
 
-describe('without the pack voices', () => {
+describe('speech without the pack voices', () => {
   test('console: says once how to get natural voices', async () => {
     const { base, output, stop } = await startServer(['--nomodel']);
-    const say = () => fetch(`${base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify({ input: 'Hello.' }) });
-    for (const reply of [await say(), await say()]) expect(reply.status).toBe(200);
+    const speak = () => fetch(`${base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify({ input: 'Hello.' }) });
+    for (const reply of [await speak(), await speak()]) expect(reply.status).toBe(200);
     await expect.poll(() => output()).toContain('Run: parley pack add voices');
     expect(output().match(/parley pack add voices/g)).toHaveLength(1);
     await stop();
@@ -56,7 +56,7 @@ describe.skipIf(reason !== undefined)('the pack voices', () => {
 
   const speech = async (body: object): Promise<Response> =>
     fetch(`${server.base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify(body) });
-  const heard = async (wav: ArrayBuffer): Promise<string> => {
+  const transcribe = async (wav: ArrayBuffer): Promise<string> => {
     const file = new File([new Uint8Array(wav)], 'speech.wav');
     return (await openai.audio.transcriptions.create({ file, model: 'local' })).text;
   };
@@ -65,7 +65,7 @@ describe.skipIf(reason !== undefined)('the pack voices', () => {
     'is the default voice, and is heard to the word',
     async () => {
       const reply = await speech({ input: 'The weather is lovely today, and it costs $5.', response_format: 'wav' });
-      const text = await heard(await reply.arrayBuffer());
+      const text = await transcribe(await reply.arrayBuffer());
       expect(text.toLowerCase().replace(/[^a-z ]/g, '')).toMatch(/^the weather is lovely to-?day and it costs/);
     },
     patient,
@@ -87,16 +87,16 @@ describe.skipIf(reason !== undefined)('the pack voices', () => {
   test(
     'speed and mixtures have an effect',
     async () => {
-      const say = async (own: object) =>
+      const speak = async (own: object) =>
         decoded(
           'wav',
           new Uint8Array(
             await (await speech({ input: 'Good morning, my friends.', response_format: 'wav', ...own })).arrayBuffer(),
           ),
         );
-      const usual = await say({});
-      expect(seconds(await say({ speed: 2 }))).toBeLessThan(0.75 * seconds(usual));
-      expect(loudness(await say({ voice: 'af_heart(2)+am_adam(1)' }))).toBeGreaterThan(0.01);
+      const normal = await speak({});
+      expect(seconds(await speak({ speed: 2 }))).toBeLessThan(0.75 * seconds(normal));
+      expect(loudness(await speak({ voice: 'af_heart(2)+am_adam(1)' }))).toBeGreaterThan(0.01);
     },
     patient,
   );

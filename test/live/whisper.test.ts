@@ -30,12 +30,12 @@ test('--whispermodel: the model is loaded at the start', async () => {
   await expect.poll(() => server.output()).toMatch(/Loaded ggml-deaf for speech to text \(\d+ languages\)\./);
   const { models } = await client(server.base).get<{ models: { id: string }[] }>('/audio/models');
   expect(models.map(({ id }) => id)).toContain('ggml-deaf');
-  const asked = client(server.base).audio.transcriptions.create({
+  const request = client(server.base).audio.transcriptions.create({
     model: 'x',
     file: await toFile(wav, 'a.wav'),
     language: 'klingon',
   });
-  await expect(asked).rejects.toMatchObject({ status: 400 });
+  await expect(request).rejects.toMatchObject({ status: 400 });
 });
 
 test.each([
@@ -52,18 +52,18 @@ test.each([
 
 test.skipIf(!real)('real Whisper model: transcribes with word timestamps, also after a disconnect', async () => {
   const server = await startServer(['--whispermodel', real ?? '', '--nomodel']);
-  const gone = new AbortController();
-  const left = client(server.base).audio.transcriptions.create(
+  const controller = new AbortController();
+  const cancelled = client(server.base).audio.transcriptions.create(
     { model: 'x', file: await toFile(wav, 'a.wav') },
-    { signal: gone.signal },
+    { signal: controller.signal },
   );
-  setTimeout(() => gone.abort(), 500);
-  await expect(left).rejects.toThrow();
-  const asked = { model: 'x', file: await toFile(wav, 'a.wav'), response_format: 'verbose_json' } as const;
-  const heard = await client(server.base).audio.transcriptions.create({
-    ...asked,
+  setTimeout(() => controller.abort(), 500);
+  await expect(cancelled).rejects.toThrow();
+  const request = { model: 'x', file: await toFile(wav, 'a.wav'), response_format: 'verbose_json' } as const;
+  const transcript = await client(server.base).audio.transcriptions.create({
+    ...request,
     timestamp_granularities: ['word'],
   });
-  expect(heard.text.toLowerCase()).toContain('meet at the station at');
-  expect(heard.words?.map(({ word }) => word)).toContain('station');
+  expect(transcript.text.toLowerCase()).toContain('meet at the station at');
+  expect(transcript.words?.map(({ word }) => word)).toContain('station');
 });

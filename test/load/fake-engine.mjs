@@ -35,10 +35,10 @@ function generate({ id, request }) {
 
 /** After the last reply of a script it says nothing more. */
 function nextReply(id, script) {
-  const given = scripts.get(script) ?? 0;
-  scripts.set(script, given + 1);
+  const served = scripts.get(script) ?? 0;
+  scripts.set(script, served + 1);
   const { replies } = JSON.parse(Buffer.from(script, 'base64url').toString());
-  const texts = (replies[given] ?? '').match(new RegExp(`.{1,${pieceLength}}`, 'gsu')) ?? [];
+  const texts = (replies[served] ?? '').match(new RegExp(`.{1,${pieceLength}}`, 'gsu')) ?? [];
   const pieces = texts.map((text) => ({ type: 'text-delta', id, text }));
   return [...pieces, { ...finishOf(id, pieces.length), reason: 'stop', cause: 'end-token' }];
 }

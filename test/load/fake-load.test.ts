@@ -62,7 +62,7 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
     expect(idle.filter(({ closed }) => closed).length).toBe(0);
     for (const { socket } of idle) socket.destroy();
     // Sockets of clients that are gone are not kept: the engines' pipes and a few files are left.
-    const left = await vi.waitUntil(
+    const remaining = await vi.waitUntil(
       () => {
         const now = holdingsOf(server.pid);
         return now.descriptors < most.descriptors - size.idle ? now : undefined;
@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
     const grown = most.serverMegabytes - before.serverMegabytes;
     report(`${size.idle} idle connections and ${size.streams} streams`, [
       `at the most: ${most.serverMegabytes.toFixed(0)} MB, ${most.descriptors} descriptors, ${most.children + 1} processes`,
-      `afterwards: ${left.serverMegabytes.toFixed(0)} MB, ${left.descriptors} descriptors, ${left.children + 1} processes`,
+      `afterwards: ${remaining.serverMegabytes.toFixed(0)} MB, ${remaining.descriptors} descriptors, ${remaining.children + 1} processes`,
       growthReport(sampling.stop()).table,
     ]);
     // Code and heap of the first work, and a tenth of a megabyte for each connection.
@@ -95,8 +95,8 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
     ]);
     const before = holdingsOf(server.pid);
     const sampling = startSampling(server.pid);
-    const ask = (words: number, index: number, prompt: string): OpenStream =>
-      openStream(server.port, completions.path, bodyOf(completions, words, prompt, `slow-${index}`));
+    const ask = (tokens: number, index: number, prompt: string): OpenStream =>
+      openStream(server.port, completions.path, bodyOf(completions, tokens, prompt, `slow-${index}`));
     const slow = Array.from({ length: size.slow }, (_, index) => ask(slowWords, index, '[fast]'));
     for (const stream of slow) stream.pause();
     const stalled = slow.filter((_, index) => index % 2 === 0);
@@ -107,11 +107,11 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
         setImmediate(() => stream.pause());
       }
     }, 20);
-    const beside = Array.from({ length: size.beside }, (_, index) => {
+    const streams = Array.from({ length: size.beside }, (_, index) => {
       const { path } = target(index);
       return openStream(server.port, path, bodyOf(target(index), 50, 'Hello', `beside-${index}`));
     });
-    const ends = await Promise.all(beside.map(({ body }) => body));
+    const ends = await Promise.all(streams.map(({ body }) => body));
     expect(ends.filter((body) => !hasAllWords(body, 50)).length).toBe(0);
     const whole = await Promise.all(reading.map(({ body }) => body));
     clearInterval(sips);
@@ -135,15 +135,15 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
   test('the queue accepts --multiuser requests and no more, and clients get turns by the weights of their keys', async () => {
     const keyfile = join(folder, 'keys.json');
     const newKey = async (name: string, weight: number): Promise<string> => {
-      const words = ['keys', 'add', name, '--weight', String(weight), '--keyfile', keyfile];
-      const run = promisify(execFile)(process.execPath, [program, ...words], { env: programEnvironment() });
+      const args = ['keys', 'add', name, '--weight', String(weight), '--keyfile', keyfile];
+      const run = promisify(execFile)(process.execPath, [program, ...args], { env: programEnvironment() });
       return (await run).stdout.split('\n', 1)[0] ?? '';
     };
     const weights = { first: 1, second: 1, heavy: 2, last: 1 };
     const keys: Record<string, string> = {};
     for (const [name, weight] of Object.entries(weights)) keys[name] = await newKey(name, weight);
-    const places = 31;
-    const server = await started(['--keyfile', keyfile, '--multiuser', String(places), '--quiet']);
+    const capacity = 31;
+    const server = await started(['--keyfile', keyfile, '--multiuser', String(capacity), '--quiet']);
     const gate = join(folder, 'queue-gate');
     const asClient = (name: string) => ({ authorization: `Bearer ${keys[name]}` });
     const ask = (name: string, prompt: string, genkey: string): OpenStream =>
@@ -186,7 +186,7 @@ describe.runIf(process.platform === 'linux')('load on the real server with the f
       expect([...rest.slice(place, place + 2)].sort()).toEqual(['first', 'second']);
     }
     report('queue and fairness', [
-      `${places} places: 1 running, ${waiting.length} waiting, others refused`,
+      `${capacity} places: 1 running, ${waiting.length} waiting, others refused`,
       `turns: ${order.map((name) => name[0]).join('')} (f and s of weight 1, h of weight 2)`,
     ]);
     expect(await server.stop()).toBe(0);

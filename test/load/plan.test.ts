@@ -6,8 +6,8 @@ import { bodyOf, planDay } from './plan.ts';
 test('planDay: has so many tasks of each kind, and texts of each dialect end in every way', () => {
   const plan = planDay(['picture', 'speech'], 60, seededRandom(1));
   expect(plan).toHaveLength(60 * (streamTargets.length + 2));
-  const seen = new Set(plan.map(({ kind, ending }) => `${kind} ${ending.type}`));
-  expect(seen.size).toBe(streamTargets.length * 3 + 2 * 2);
+  const covered = new Set(plan.map(({ kind, ending }) => `${kind} ${ending.type}`));
+  expect(covered.size).toBe(streamTargets.length * 3 + 2 * 2);
 });
 
 test('planDay: the same seed gives the same plan', () => {

@@ -20,7 +20,7 @@ export interface PlannedTask {
 /** So many tasks of each kind and so many texts in each dialect, in random order. `random` gives numbers from 0 up to 1. */
 export function planDay(kinds: readonly string[], tasksOfEach: number, random: () => number): PlannedTask[] {
   const times = <Value>(make: () => Value): Value[] => Array.from({ length: tasksOfEach }, make);
-  const upTo = (most: number): number => 1 + Math.floor(random() * most);
+  const upTo = (max: number): number => 1 + Math.floor(random() * max);
   const among = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value;
   // Short waits are as likely as long ones: both ends of a request are places where something can be lost.
   const moment = (): number => Math.floor(random() ** 3 * 1500);
@@ -51,7 +51,7 @@ function shuffled<Value>(values: readonly Value[], random: () => number): Value[
 /** The body of a target with another prompt, wherever the dialect keeps it. */
 export function bodyOf(target: StreamTarget, tokens: number, prompt: string, genkey: string): object {
   const body = target.body(tokens);
-  const place = ['messages', 'input', 'prompt'].find((name) => Object.hasOwn(body, name)) ?? 'prompt';
-  const text = place === 'messages' ? [{ role: 'user', content: prompt }] : prompt;
-  return { ...body, [place]: text, genkey };
+  const field = ['messages', 'input', 'prompt'].find((name) => Object.hasOwn(body, name)) ?? 'prompt';
+  const text = field === 'messages' ? [{ role: 'user', content: prompt }] : prompt;
+  return { ...body, [field]: text, genkey };
 }

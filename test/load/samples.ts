@@ -24,12 +24,12 @@ type Figure = Exclude<keyof Sample, 'minutes'>;
  * The most that a figure may grow in a minute, over the second half of a run. The others are only reported: the memory of the server also
  * holds garbage, of which there is more when it works faster.
  */
-const growthBounds: Readonly<Record<Figure, { readonly title: string; readonly most?: number }>> = {
-  usedMegabytes: { title: 'memory in use by the server, MB', most: 0.5 },
+const growthBounds: Readonly<Record<Figure, { readonly title: string; readonly max?: number }>> = {
+  usedMegabytes: { title: 'memory in use by the server, MB', max: 0.5 },
   serverMegabytes: { title: 'memory of the server, MB' },
-  workerMegabytes: { title: 'memory of the workers, MB', most: 6 },
-  descriptors: { title: 'open descriptors', most: 1 },
-  processes: { title: 'processes', most: 0.2 },
+  workerMegabytes: { title: 'memory of the workers, MB', max: 6 },
+  descriptors: { title: 'open descriptors', max: 1 },
+  processes: { title: 'processes', max: 0.2 },
   loopDelay: { title: 'event loop, p99 of a second, ms' },
 };
 
@@ -87,7 +87,7 @@ export function growthReport(samples: readonly Sample[]): { readonly table: stri
   const later = samples.filter((sample) => sample.minutes >= minutes / 2);
   const rows: string[][] = [['figure', 'first', 'median', 'most', 'last', 'growth a minute', 'bound']];
   const breaches: string[] = [];
-  for (const [figure, { title, most }] of Object.entries(growthBounds)) {
+  for (const [figure, { title, max: most }] of Object.entries(growthBounds)) {
     const values = samples.map((sample) => sample[figure as Figure]);
     const growth = slope(later.map((sample) => [sample.minutes, sample[figure as Figure]] as const));
     const counts = most !== undefined && minutes >= leastMinutes;

@@ -104,11 +104,11 @@ function collect(seed: number) {
       data: () => repeated(Buffer.from(bits.buffer), bytes),
     });
   };
-  const spread = (name: string, shape: readonly number[], most: number) =>
+  const spread = (name: string, shape: readonly number[], max: number) =>
     put(
       name,
       shape,
-      Float32Array.from({ length: 4099 }, () => (random.next() - 0.5) * 2 * most),
+      Float32Array.from({ length: 4099 }, () => (random.next() - 0.5) * 2 * max),
     );
   const matrix = (name: string, rows: number, columns: number) =>
     tensors.push({
@@ -159,9 +159,9 @@ function quantized(rows: number, columns: number, random: Random) {
 }
 
 function* repeated(pool: Buffer, bytes: number): Generator<Buffer> {
-  let left = bytes;
-  for (; left > pool.length; left -= pool.length) yield pool;
-  yield pool.subarray(0, left);
+  let remaining = bytes;
+  for (; remaining > pool.length; remaining -= pool.length) yield pool;
+  yield pool.subarray(0, remaining);
 }
 
 function textEncoder(): readonly TensorSource[] {
@@ -182,7 +182,7 @@ function languageModel(): readonly TensorSource[] {
 
 function diffusion(): readonly TensorSource[] {
   const { tensors, spread, matrix, norm, linear, attention, perceptron, layers } = collect(3);
-  const { encoder, dit, text: words } = small;
+  const { encoder, dit, text: textSizes } = small;
   const { width } = dit;
   for (const name of ['decoder.time_embed', 'decoder.time_embed_r']) {
     linear(`${name}.linear_1`, width, 256);
@@ -206,9 +206,9 @@ function diffusion(): readonly TensorSource[] {
   spread('decoder.proj_out.1.weight', [width, latentWidth, patch], 0.1);
   spread('decoder.proj_out.1.bias', [latentWidth], 0.1);
   spread('null_condition_emb', [1, 1, encoder.width], 1);
-  matrix('encoder.text_projector', encoder.width, words.width);
+  matrix('encoder.text_projector', encoder.width, textSizes.width);
   for (const [name, count, columns] of [
-    ['encoder.lyric_encoder', 8, words.width],
+    ['encoder.lyric_encoder', 8, textSizes.width],
     ['encoder.timbre_encoder', 4, latentWidth],
   ] as const) {
     linear(`${name}.embed_tokens`, encoder.width, columns);

@@ -3,7 +3,7 @@ import type { GgufEntry } from '../../src/gguf/gguf.ts';
 import { fraction, number, text } from './entries.ts';
 import { weights } from './weights.ts';
 
-const [width, heads, layers, inner, longest] = [32, 2, 2, 64, 128];
+const [width, heads, layers, inner, maxLength] = [32, 2, 2, 64, 128];
 const specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 /** Each letter as the beginning of a word and within it. */
@@ -16,7 +16,7 @@ export const poolings = { none: 0, mean: 1, cls: 2, last: 3, rank: 4 } as const;
 export async function writeBert(path: string, pooling: keyof typeof poolings): Promise<void> {
   const { tensors, random, constant, matrix, norm } = weights(7);
   random('token_embd.weight', [tokens.length, width], 1);
-  random('position_embd.weight', [longest, width], 0.3);
+  random('position_embd.weight', [maxLength, width], 0.3);
   random('token_types.weight', [2, width], 0.3);
   norm('token_embd_norm', width);
   for (let layer = 0; layer < layers; layer += 1) {
@@ -40,7 +40,7 @@ function shape(pooling: keyof typeof poolings): Record<string, GgufEntry> {
     'general.architecture': text('bert'),
     'general.name': text(`tiny ${pooling}`),
     'bert.block_count': number(layers),
-    'bert.context_length': number(longest),
+    'bert.context_length': number(maxLength),
     'bert.embedding_length': number(width),
     'bert.feed_forward_length': number(inner),
     'bert.attention.head_count': number(heads),

@@ -47,7 +47,7 @@ function unet(root: string): Tensor[] {
     ...linear(`${root}.time_embed.2`, time, time),
     ...convolution(`${root}.input_blocks.0.0`, 4, width),
   ];
-  const kept = [width];
+  const shape = [width];
   let channels = width;
   let block = 1;
   for (const [level, next] of levels.entries()) {
@@ -55,11 +55,11 @@ function unet(root: string): Tensor[] {
       all.push(...residual(`${root}.input_blocks.${block}.0`, channels, next));
       if (level < 3) all.push(...attention(`${root}.input_blocks.${block}.1`, next));
       channels = next;
-      kept.push(channels);
+      shape.push(channels);
     }
     if (level === 3) break;
     all.push(...convolution(`${root}.input_blocks.${block}.0.op`, channels, channels));
-    kept.push(channels);
+    shape.push(channels);
     block += 1;
   }
   all.push(...residual(`${root}.middle_block.0`, channels, channels));
@@ -69,7 +69,7 @@ function unet(root: string): Tensor[] {
   for (const [turned, next] of [...levels].reverse().entries()) {
     for (let turn = 0; turn < 3; turn += 1, block += 1) {
       const name = `${root}.output_blocks.${block}`;
-      all.push(...residual(`${name}.0`, channels + (kept.pop() ?? 0), next));
+      all.push(...residual(`${name}.0`, channels + (shape.pop() ?? 0), next));
       channels = next;
       if (turned > 0) all.push(...attention(`${name}.1`, channels));
       if (turn === 2 && turned < 3) all.push(...convolution(`${name}.${turned > 0 ? 2 : 1}.conv`, channels, channels));
@@ -183,8 +183,8 @@ function writeSafetensors(path: string, tensors: readonly Tensor[]): void {
     end += 2 * countOf(tensor);
     header[tensor.name] = { dtype: 'F16', shape: tensor.shape, data_offsets: [start, end] };
   }
-  const words = Buffer.from(JSON.stringify(header));
-  const padded = Buffer.concat([words, Buffer.alloc((8 - (words.length % 8)) % 8, ' ')]);
+  const headerBytes = Buffer.from(JSON.stringify(header));
+  const padded = Buffer.concat([headerBytes, Buffer.alloc((8 - (headerBytes.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(padded.length));
   const file = openSync(path, 'w');

@@ -39,17 +39,18 @@ export const windowTokens = 32;
 export const writeWindowModel: WriteModel = async (path, vocabulary) => {
   const { entries, size } = await tokenizerOf(vocabulary);
   const layers = 6;
-  const made = weights(11);
-  made.random('token_embd.weight', [size, width], 0.5);
-  made.matrix('output', size, width, plain);
-  made.norm('output_norm', width, plain);
+  const tensors = weights(11);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  tensors.matrix('output', size, width, plain);
+  tensors.norm('output_norm', width, plain);
   for (let layer = 0; layer < layers; layer += 1) {
     const block = `blk.${layer}`;
-    attention(made, block);
-    feedForward(made, block);
-    made.norm(`${block}.attn_norm`, width, plain);
+    attention(tensors, block);
+    feedForward(tensors, block);
+    tensors.norm(`${block}.attn_norm`, width, plain);
     // The embedding of the last token is large in this family; what the layers add must not drown in it.
-    for (const part of ['post_attention_norm', 'post_ffw_norm']) made.constant(`${block}.${part}.weight`, [width], 6);
+    for (const part of ['post_attention_norm', 'post_ffw_norm'])
+      tensors.constant(`${block}.${part}.weight`, [width], 6);
   }
   const metadata = {
     ...shared('gemma3', layers),
@@ -62,26 +63,26 @@ export const writeWindowModel: WriteModel = async (path, vocabulary) => {
     'gemma3.rope.freq_base': fraction(10_000),
     ...entries,
   };
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 };
 
 /** In the manner of LFM2: one layer with a short convolution, one with attention, and the same again. */
 export const writeHybridModel: WriteModel = async (path, vocabulary) => {
   const { entries, size } = await tokenizerOf(vocabulary);
   const layers = 4;
-  const made = weights(12);
-  made.random('token_embd.weight', [size, width], 0.5);
-  made.norm('token_embd_norm', width, plain);
+  const tensors = weights(12);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  tensors.norm('token_embd_norm', width, plain);
   for (let layer = 0; layer < layers; layer += 1) {
     const block = `blk.${layer}`;
-    made.norm(`${block}.attn_norm`, width, plain);
-    feedForward(made, block);
+    tensors.norm(`${block}.attn_norm`, width, plain);
+    feedForward(tensors, block);
     if (layer % 2 === 1) {
-      attention(made, block);
+      attention(tensors, block);
     } else {
-      made.random(`${block}.shortconv.conv.weight`, [width, 3], 1);
-      made.matrix(`${block}.shortconv.in_proj`, 3 * width, width, plain);
-      made.matrix(`${block}.shortconv.out_proj`, width, width, plain);
+      tensors.random(`${block}.shortconv.conv.weight`, [width, 3], 1);
+      tensors.matrix(`${block}.shortconv.in_proj`, 3 * width, width, plain);
+      tensors.matrix(`${block}.shortconv.out_proj`, width, width, plain);
     }
   }
   const metadata = {
@@ -94,28 +95,28 @@ export const writeHybridModel: WriteModel = async (path, vocabulary) => {
     'lfm2.rope.freq_base': fraction(10_000),
     ...entries,
   };
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 };
 
 /** In the manner of Mamba: nothing but a state, which fades slowly. */
 export const writeRecurrentModel: WriteModel = async (path, vocabulary) => {
   const { entries, size } = await tokenizerOf(vocabulary);
   const [layers, inner, state, rank, kernel] = [2, 2 * width, 16, 4, 4];
-  const made = weights(13);
-  made.random('token_embd.weight', [size, width], 0.5);
-  made.norm('output_norm', width, plain);
+  const tensors = weights(13);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  tensors.norm('output_norm', width, plain);
   for (let layer = 0; layer < layers; layer += 1) {
     const block = `blk.${layer}`;
-    made.norm(`${block}.attn_norm`, width, plain);
-    made.matrix(`${block}.ssm_in`, 2 * inner, width, plain);
-    made.random(`${block}.ssm_conv1d.weight`, [inner, kernel], 1);
-    made.random(`${block}.ssm_conv1d.bias`, [inner], 0.1);
-    made.matrix(`${block}.ssm_x`, rank + 2 * state, inner, plain);
-    made.random(`${block}.ssm_dt.weight`, [inner, rank], 0.1);
-    made.constant(`${block}.ssm_dt.bias`, [inner], -4);
-    made.constant(`${block}.ssm_a`, [inner, state], -0.5);
-    made.constant(`${block}.ssm_d`, [inner], 1);
-    made.matrix(`${block}.ssm_out`, width, inner, plain);
+    tensors.norm(`${block}.attn_norm`, width, plain);
+    tensors.matrix(`${block}.ssm_in`, 2 * inner, width, plain);
+    tensors.random(`${block}.ssm_conv1d.weight`, [inner, kernel], 1);
+    tensors.random(`${block}.ssm_conv1d.bias`, [inner], 0.1);
+    tensors.matrix(`${block}.ssm_x`, rank + 2 * state, inner, plain);
+    tensors.random(`${block}.ssm_dt.weight`, [inner, rank], 0.1);
+    tensors.constant(`${block}.ssm_dt.bias`, [inner], -4);
+    tensors.constant(`${block}.ssm_a`, [inner, state], -0.5);
+    tensors.constant(`${block}.ssm_d`, [inner], 1);
+    tensors.matrix(`${block}.ssm_out`, width, inner, plain);
   }
   const metadata = {
     ...shared('mamba', layers),
@@ -127,21 +128,21 @@ export const writeRecurrentModel: WriteModel = async (path, vocabulary) => {
     'mamba.ssm.time_step_rank': number(rank),
     ...entries,
   };
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 };
 
 /** In the manner of Qwen 3: every layer sees everything. It computes in a fraction of the time of a trained model. */
 export const writePlainModel: WriteModel = async (path, vocabulary) => {
   const { entries, size } = await tokenizerOf(vocabulary);
   const layers = 2;
-  const made = weights(14);
-  made.random('token_embd.weight', [size, width], 0.5);
-  made.norm('output_norm', width, plain);
+  const tensors = weights(14);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  tensors.norm('output_norm', width, plain);
   for (let layer = 0; layer < layers; layer += 1) {
     const block = `blk.${layer}`;
-    made.norm(`${block}.attn_norm`, width, plain);
-    attention(made, block);
-    feedForward(made, block);
+    tensors.norm(`${block}.attn_norm`, width, plain);
+    attention(tensors, block);
+    feedForward(tensors, block);
   }
   const metadata = {
     ...shared('qwen3', layers),
@@ -153,5 +154,5 @@ export const writePlainModel: WriteModel = async (path, vocabulary) => {
     'qwen3.rope.freq_base': fraction(10_000),
     ...entries,
   };
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 };

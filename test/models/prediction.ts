@@ -39,9 +39,9 @@ export async function writePredictionModel(
 ): Promise<void> {
   const { width, layers } = sizes;
   const { entries, size } = await tokenizerOf(vocabulary);
-  const made = weights(21);
-  made.random('token_embd.weight', [size, width], 0.5);
-  const embeddings = made.tensors[0]?.data as Float32Array;
+  const tensors = weights(21);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  const embeddings = tensors.tensors[0]?.data as Float32Array;
   const follower = (token: number) => firstWord + ((token - firstWord + 37) % (size - firstWord));
   /** Rows that find the embedding of a token and answer with another token. */
   const answers = (answer: (token: number) => number | undefined): TensorSource['data'] => {
@@ -54,22 +54,22 @@ export async function writePredictionModel(
     return data;
   };
   const table = (name: string, data: TensorSource['data']) =>
-    made.tensors.push({ name, shape: [width, size], type: 'F32', data });
+    tensors.tensors.push({ name, shape: [width, size], type: 'F32', data });
   const isTrained = knowledge !== 'nothing';
   if (isTrained) table('output.weight', answers(follower));
-  else made.matrix('output', size, width, plain);
-  made.norm('output_norm', width, plain);
+  else tensors.matrix('output', size, width, plain);
+  tensors.norm('output_norm', width, plain);
   for (let layer = 0; layer <= layers; layer += 1) {
     const block = `blk.${layer}`;
     const isPrediction = layer === layers;
     if (part === (isPrediction ? 'trunk' : 'layer')) continue;
     const says = isTrained ? (isPrediction ? 0 : 0.02) : 1;
-    writeBlock(made, block, sizes, says);
+    writeBlock(tensors, block, sizes, says);
     if (!isPrediction) continue;
-    for (const name of ['enorm', 'hnorm', 'shared_head_norm']) made.norm(`${block}.nextn.${name}`, width, plain);
+    for (const name of ['enorm', 'hnorm', 'shared_head_norm']) tensors.norm(`${block}.nextn.${name}`, width, plain);
     const projection = `${block}.nextn.eh_proj`;
-    if (!isTrained) made.matrix(projection, width, 2 * width, plain);
-    else made.tensors.push(half(`${projection}.weight`, width, knowledge === 'state' ? width : 0));
+    if (!isTrained) tensors.matrix(projection, width, 2 * width, plain);
+    else tensors.tensors.push(half(`${projection}.weight`, width, knowledge === 'state' ? width : 0));
     const head = `${block}.nextn.shared_head_head.weight`;
     if (knowledge === 'state')
       table(
@@ -82,7 +82,7 @@ export async function writePredictionModel(
         answers((token) => (token % 4 === 0 ? undefined : follower(token))),
       );
   }
-  await writeGguf(path, { metadata: { ...metadata(sizes), ...entries }, tensors: made.tensors });
+  await writeGguf(path, { metadata: { ...metadata(sizes), ...entries }, tensors: tensors.tensors });
 }
 
 /** Takes over the embedding of the token, or the hidden state after it. */
@@ -94,12 +94,12 @@ function half(name: string, width: number, start: number): TensorSource {
 
 /** Attention and two experts, of which one computes; `says`: how much they add. */
 function writeBlock(
-  made: ReturnType<typeof weights>,
+  tensors: ReturnType<typeof weights>,
   block: string,
   { width, heads, hidden }: PredictionSize,
   says: number,
 ): void {
-  const { matrix, norm, random, constant } = made;
+  const { matrix, norm, random, constant } = tensors;
   norm(`${block}.attn_norm`, width, plain);
   norm(`${block}.post_attention_norm`, width, plain);
   for (const part of ['attn_q', 'attn_k', 'attn_v']) matrix(`${block}.${part}`, width, width, plain);

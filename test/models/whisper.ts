@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 /** As small as whisper.cpp takes it: half a minute of sound, one layer each way, 64 numbers for each place. */
 const shape = { tokens: 51_865, audioContext: 1500, width: 64, layers: 1, heads: 1, textContext: 448, bands: 80 };
 /** Those that are in the file; the others stand for times and languages. */
-const words = 50_257;
+const vocabularySize = 50_257;
 /** The number of this type, for a file and for a tensor. */
 const halfFloats = 1;
 
@@ -11,9 +11,9 @@ const halfFloats = 1;
  * A Whisper file in the layout of whisper.cpp, with weights that mean nothing: it is there to be loaded, not to hear.
  */
 export function writeDeafWhisper(path: string): void {
-  const parts: Buffer[] = [];
-  const integers = (...values: readonly number[]) => parts.push(Buffer.from(Int32Array.from(values).buffer));
-  const floats = (values: Float32Array) => parts.push(Buffer.from(values.buffer));
+  const chunks: Buffer[] = [];
+  const integers = (...values: readonly number[]) => chunks.push(Buffer.from(Int32Array.from(values).buffer));
+  const floats = (values: Float32Array) => chunks.push(Buffer.from(values.buffer));
   const { tokens, audioContext, width, layers, heads, textContext, bands } = shape;
   integers(
     0x67676d6c,
@@ -31,19 +31,19 @@ export function writeDeafWhisper(path: string): void {
   );
   integers(bands, 201);
   floats(new Float32Array(bands * 201).fill(0.001));
-  integers(words);
-  for (let token = 0; token < words; token += 1) {
+  integers(vocabularySize);
+  for (let token = 0; token < vocabularySize; token += 1) {
     const text = Buffer.from(` w${token}`);
     integers(text.length);
-    parts.push(text);
+    chunks.push(text);
   }
   const tensor = (name: string, dimensions: readonly number[]) => {
     const isMatrix = name.endsWith('weight') && dimensions.length > 1;
     integers(dimensions.length, Buffer.byteLength(name), isMatrix ? halfFloats : 0, ...dimensions);
-    parts.push(Buffer.from(name));
+    chunks.push(Buffer.from(name));
     const size = dimensions.reduce((product, one) => product * one, 1);
     const values = Float32Array.from({ length: size }, (_, index) => noise(index));
-    if (isMatrix) parts.push(Buffer.from(Uint16Array.from(values, half).buffer));
+    if (isMatrix) chunks.push(Buffer.from(Uint16Array.from(values, half).buffer));
     else floats(values);
   };
   const pair = (name: string, weight: readonly number[], bias: readonly number[] = [width]) => {
@@ -74,7 +74,7 @@ export function writeDeafWhisper(path: string): void {
     attention(`decoder.blocks.${layer}.cross_attn`);
     perceptron(`decoder.blocks.${layer}`);
   }
-  writeFileSync(path, Buffer.concat(parts));
+  writeFileSync(path, Buffer.concat(chunks));
 }
 
 /** For what is neither very large nor very small. */

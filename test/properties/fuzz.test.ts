@@ -26,11 +26,11 @@ test('random requests: every response has a documented form, and the engine surv
         const answer = await client.call('POST', sent.path, sent.body);
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
         const wrong = whatIsWrong(sent, answer);
-        if (wrong) failures.push({ wrong, ...shown(sent), status: answer.status, answer: answer.text.slice(0, 300) });
+        if (wrong) failures.push({ wrong, ...summary(sent), status: answer.status, answer: answer.text.slice(0, 300) });
       } catch (error) {
-        failures.push({ wrong: String((error as Error).cause ?? error), ...shown(sent) });
+        failures.push({ wrong: String((error as Error).cause ?? error), ...summary(sent) });
       }
-      if (server.worker() !== worker) failures.push({ wrong: 'the engine died', ...shown(sent) });
+      if (server.worker() !== worker) failures.push({ wrong: 'the engine died', ...summary(sent) });
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -67,8 +67,8 @@ test('mutated requests: the response has the form of the dialect, and the engine
       const wrong = engine
         ? undefined
         : answerFault(sent.path, { status, type: headers.get('content-type') ?? '', text });
-      if (wrong) failures.push({ wrong, ...shown(sent), status, answer: text.slice(0, 300) });
-      if (server.worker() !== worker) failures.push({ wrong: 'the engine died', ...shown(sent) });
+      if (wrong) failures.push({ wrong, ...summary(sent), status, answer: text.slice(0, 300) });
+      if (server.worker() !== worker) failures.push({ wrong: 'the engine died', ...summary(sent) });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -95,7 +95,7 @@ function whatIsWrong({ path }: FuzzCase, { status, text, headers }: Answer): str
   return typeof msg === 'string' || helper ? undefined : `${path} refuses in an unknown form`;
 }
 
-function shown({ path, body }: FuzzCase): { path: string; body: string } {
+function summary({ path, body }: FuzzCase): { path: string; body: string } {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('latin1');
   return { path, body: text.slice(0, 1500) };
 }

@@ -37,9 +37,9 @@ export interface Inside {
 export interface BareRoot {
   readonly path: string;
   /** The command line of this machine that becomes the given one inside. Mounts are seen and kept by that process alone. */
-  command(words: readonly string[], inside?: Inside): readonly string[];
+  command(args: readonly string[], inside?: Inside): readonly string[];
   /** Runs a command to its end and returns its output. */
-  run(words: readonly string[], inside?: Inside): Promise<string>;
+  run(args: readonly string[], inside?: Inside): Promise<string>;
   /** A fingerprint of each file by its path. */
   files(): ReadonlyMap<string, string>;
   /** Processes of this machine that live inside. */
@@ -106,12 +106,12 @@ async function debianArchive(suite: string, packages: readonly string[]): Promis
 }
 
 function bareRoot(path: string): BareRoot {
-  const command: BareRoot['command'] = (words, inside = {}) => commandInside(path, words, inside);
+  const command: BareRoot['command'] = (args, inside = {}) => commandInside(path, args, inside);
   return {
     path,
     command,
-    run: async (words, inside) => {
-      const [file = '', ...rest] = command(words, inside);
+    run: async (args, inside) => {
+      const [file = '', ...rest] = command(args, inside);
       const { stdout, stderr } = await execute(file, rest, { maxBuffer: 1e8 });
       return stdout + stderr;
     },
@@ -121,11 +121,11 @@ function bareRoot(path: string): BareRoot {
 }
 
 /** Each program becomes the next one, so that the process that is started is the wanted one in the end. */
-function commandInside(path: string, words: readonly string[], inside: Inside): readonly string[] {
+function commandInside(path: string, args: readonly string[], inside: Inside): readonly string[] {
   const { user = '0:0', folder = '/', environment = {}, mounts = {}, network } = inside;
-  const binds = Object.entries(mounts).flatMap(([place, source]) => {
-    makeMountPoint(join(path, place), lstatSync(source).isDirectory());
-    return [source, join(path, place)];
+  const binds = Object.entries(mounts).flatMap(([target, source]) => {
+    makeMountPoint(join(path, target), lstatSync(source).isDirectory());
+    return [source, join(path, target)];
   });
   const script = [
     'mount -t proc proc "$1/proc"',
@@ -141,25 +141,25 @@ function commandInside(path: string, words: readonly string[], inside: Inside): 
     ...['chroot', `--userspec=${user}`, '--groups=', path],
     ...['/usr/bin/env', '-i', `--chdir=${folder}`],
     ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-    ...words,
+    ...args,
   ];
 }
 
-function makeMountPoint(place: string, isFolder: boolean): void {
-  if (existsSync(place)) return;
-  mkdirSync(isFolder ? place : dirname(place), { recursive: true });
-  if (!isFolder) writeFileSync(place, '');
+function makeMountPoint(target: string, isFolder: boolean): void {
+  if (existsSync(target)) return;
+  mkdirSync(isFolder ? target : dirname(target), { recursive: true });
+  if (!isFolder) writeFileSync(target, '');
 }
 
 function filesBelow(root: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+  const libraries = new Map<string, string>();
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const { mode, uid, size, mtimeMs } = lstatSync(path);
     // The time of a folder only says that something in it came or went.
-    found.set(path.slice(root.length), [mode, uid, ...(entry.isDirectory() ? [] : [size, mtimeMs])].join(' '));
+    libraries.set(path.slice(root.length), [mode, uid, ...(entry.isDirectory() ? [] : [size, mtimeMs])].join(' '));
   }
-  return found;
+  return libraries;
 }
 
 /** Paths that came, went or changed between two looks. */

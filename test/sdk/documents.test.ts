@@ -52,7 +52,7 @@ async function world(scripts: Scripts = said('Hi')) {
 }
 
 const text = 'The lighthouse was built in 1871.\n\nIts keeper was Ada.';
-const upload = (name: string, words = text) => toFile(Buffer.from(words), name);
+const upload = (name: string, content = text) => toFile(Buffer.from(content), name);
 
 test('OpenAI SDK: uploadAndPoll puts a file into a vector store, and search finds its passage', async () => {
   const { openai } = await world();
@@ -66,10 +66,10 @@ test('OpenAI SDK: uploadAndPoll puts a file into a vector store, and search find
 test('OpenAI SDK: fileBatches.uploadAndPoll counts what failed', async () => {
   const { openai } = await world();
   const store = await openai.vectorStores.create({ name: 'papers' });
-  const known = await openai.files.create({ file: await upload('known.txt'), purpose: 'user_data' });
+  const storedFile = await openai.files.create({ file: await upload('known.txt'), purpose: 'user_data' });
   const batch = await openai.vectorStores.fileBatches.uploadAndPoll(store.id, {
     files: [await upload('a.txt'), await upload('scan.txt', ' ')],
-    fileIds: [known.id],
+    fileIds: [storedFile.id],
   });
   expect(batch).toMatchObject({ status: 'completed', file_counts: { completed: 2, failed: 1, total: 3 } });
   const names: string[] = [];

@@ -128,7 +128,7 @@ test('disconnect during the choice of a tool: frees the engine', async () => {
   await freed();
 });
 
-describe('genkey in the body of a dialect', () => {
+describe('genkey in the body', () => {
   test('check and abort work by genkey', async () => {
     const native = nativeClient(live.server.base);
     const genkey = 'KCPP4242';
@@ -181,11 +181,11 @@ test('keep_text_gen_on_disconnect: a chat continues after a disconnect, and can 
     const answer = await nativeClient(live.server.base).post('/api/extra/generate/check', { genkey });
     return (answer.json() as { results: [{ text: string; finish_reason?: string | null }] }).results[0];
   };
-  const kept = { kcpp_extra_args: { keep_text_gen_on_disconnect: true } };
+  const keepGenerating = { kcpp_extra_args: { keep_text_gen_on_disconnect: true } };
   const leave = async (genkey: string, own: object) => {
     const stream = await live.openai.chat.completions.create({
       ...endless,
-      ...kept,
+      ...keepGenerating,
       ...own,
       genkey,
       stream: true,

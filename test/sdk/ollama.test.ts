@@ -25,7 +25,7 @@ const name = 'koboldcpp/parley-mini:latest';
 const hello = [{ role: 'user', content: greeting }];
 const tools = [weather, clock].map((tool) => ({ type: 'function', function: tool }));
 
-describe.each(bothWays)('a chat, $way', ({ stream }) => {
+describe.each(bothWays)('Ollama client: chat, $way', ({ stream }) => {
   const chat = (fields: Parameters<typeof askOllama>[2]) => askOllama(live.ollama, stream, fields);
 
   test('is answered, with token counts and durations', async () => {
@@ -47,11 +47,11 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(cut).toMatchObject({ message: { content: "I'm Parley" }, done_reason: 'length', eval_count: 3 });
     const stopped = await chat({ messages: hello, options: { stop: ['small'], ...introducing } });
     expect(stopped).toMatchObject({ message: { content: "I'm Parley Mini, the " }, done_reason: 'stop' });
-    const drawn = async (seed: number) =>
+    const generate = async (seed: number) =>
       (await chat({ messages: hello, options: { temperature: 2, seed } })).message.content;
     // The prompt is in the cache of both that are compared.
-    await drawn(11);
-    expect(await drawn(11)).toBe(await drawn(11));
+    await generate(11);
+    expect(await generate(11)).toBe(await generate(11));
   });
 
   test('matches its format', async () => {
@@ -71,7 +71,7 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
   });
 });
 
-describe.each(toolWays)('tools $kind', (toolWay) => {
+describe.each(toolWays)('Ollama client: tools $kind', (toolWay) => {
   const script = scriptedTools(toolWay);
 
   test.each(bothWays)('are called, and the result leads to an answer, $way', async ({ stream }) => {
@@ -90,13 +90,13 @@ describe.each(toolWays)('tools $kind', (toolWay) => {
   });
 });
 
-describe.each(bothWays)('a completion, $way', ({ stream }) => {
+describe.each(bothWays)('Ollama client: completion, $way', ({ stream }) => {
   const generate = async (fields: Omit<GenerateRequest, 'model' | 'stream'>): Promise<GenerateResponse> => {
-    const asked = { model, ...fields, options: { temperature: 0, num_predict: 40, ...fields.options } };
-    if (!stream) return live.ollama.generate({ ...asked, stream: false });
+    const request = { model, ...fields, options: { temperature: 0, num_predict: 40, ...fields.options } };
+    if (!stream) return live.ollama.generate({ ...request, stream: false });
     let response = '';
     let last: GenerateResponse | undefined;
-    for await (const part of await live.ollama.generate({ ...asked, stream: true })) {
+    for await (const part of await live.ollama.generate({ ...request, stream: true })) {
       response += part.response;
       last = part;
     }
@@ -134,12 +134,12 @@ test('model: is in tags, show and ps', async () => {
   ]);
   const running = await live.ollama.ps();
   expect(running.models).toMatchObject([{ name, digest: models[0]?.digest }]);
-  const shown = await live.ollama.show({ model });
-  expect(shown).toMatchObject({ details: { format: 'gguf' }, capabilities: expect.arrayContaining(['completion']) });
-  expect(shown.template).toContain('im_start');
-  expect(JSON.stringify(shown.model_info)).toContain('"llama.context_length":2048');
+  const info = await live.ollama.show({ model });
+  expect(info).toMatchObject({ details: { format: 'gguf' }, capabilities: expect.arrayContaining(['completion']) });
+  expect(info.template).toContain('im_start');
+  expect(JSON.stringify(info.model_info)).toContain('"llama.context_length":2048');
   // Every name is answered by the loaded model, so every name shows it.
-  expect((await live.ollama.show({ model: 'another' })).modelfile).toBe(shown.modelfile);
+  expect((await live.ollama.show({ model: 'another' })).modelfile).toBe(info.modelfile);
 });
 
 test('/api/version: is a version that apps accept', async () => {
@@ -155,7 +155,7 @@ test('keep_alive: accepts every form that apps use', async () => {
   await expect(wrong).rejects.toMatchObject({ status_code: 400, error: expect.stringContaining('keep_alive') });
 });
 
-describe('unloaded model', () => {
+describe('Ollama client: unloaded model', () => {
   const letGo = () => live.ollama.generate({ model, prompt: '', keep_alive: 0 });
 
   test('is loaded again by a call without a prompt', async () => {

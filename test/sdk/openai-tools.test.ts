@@ -9,7 +9,7 @@ import { scriptedTools, toolWays, weatherAnswer } from './tool-ways.ts';
 const tools = [weather, clock].map((tool) => ({ type: 'function' as const, function: tool }));
 const question = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content }];
 
-describe.each(toolWays)('tools $kind', (toolWay) => {
+describe.each(toolWays)('OpenAI SDK: tools $kind', (toolWay) => {
   const live = liveClients(toolWay.flags);
   const script = scriptedTools(toolWay);
 
@@ -23,8 +23,8 @@ describe.each(toolWays)('tools $kind', (toolWay) => {
     };
 
     test('a matching tool is called with the right arguments', async () => {
-      const asked = { messages: question(script.ask()) };
-      const { calls, message, finish_reason: reason } = await chat(asked, script.live);
+      const request = { messages: question(script.ask()) };
+      const { calls, message, finish_reason: reason } = await chat(request, script.live);
       expect(calls).toHaveLength(1);
       expect(calls[0]).toMatchObject({ id: expect.stringMatching(/^call_/), function: { name: 'get_weather' } });
       expect(JSON.parse(calls[0]?.function.arguments ?? '')).toEqual({ city: 'Paris' });
@@ -33,10 +33,10 @@ describe.each(toolWays)('tools $kind', (toolWay) => {
     });
 
     test('a tool result leads to an answer', async () => {
-      const asked = question(script.ask());
-      const { message, calls } = await chat({ messages: asked }, script.live);
+      const request = question(script.ask());
+      const { message, calls } = await chat({ messages: request }, script.live);
       const result = { role: 'tool' as const, tool_call_id: calls[0]?.id ?? '', content: weatherReport };
-      const answer = await chat({ messages: [...asked, message, result] }, script.live);
+      const answer = await chat({ messages: [...request, message, result] }, script.live);
       expect(answer.calls).toEqual([]);
       expect(answer.finish_reason).toBe('stop');
       expect(answer.message.content).toBe(weatherAnswer);
@@ -93,13 +93,13 @@ describe.each(toolWays)('tools $kind', (toolWay) => {
 
   test('stream with a call: has the same usage as the whole reply', async () => {
     const choice = { type: 'function' as const, function: { name: parisOnly.name } };
-    const asked = {
+    const request = {
       messages: question(weatherQuestion),
       tools: [{ type: 'function' as const, function: parisOnly }],
       tool_choice: choice,
       parallel_tool_calls: false,
     };
-    const [whole, streamed] = [await askChat(live.openai, false, asked), await askChat(live.openai, true, asked)];
+    const [whole, streamed] = [await askChat(live.openai, false, request), await askChat(live.openai, true, request)];
     expect(streamed.usage?.prompt_tokens).toBe(whole.usage?.prompt_tokens);
     expect(streamed.usage?.completion_tokens).toBe(whole.usage?.completion_tokens);
   });

@@ -23,7 +23,7 @@ const story = [{ role: 'user' as const, content: longStory }];
 const person = [{ role: 'user' as const, content: personQuestion }];
 const text = ({ choices }: OpenAI.ChatCompletion) => choices[0]?.message.content ?? '';
 
-describe.each(bothWays)('a chat, $way', ({ stream }) => {
+describe.each(bothWays)('OpenAI SDK: chat, $way', ({ stream }) => {
   const chat = (fields: Parameters<typeof askChat>[2]) => askChat(live.openai, stream, fields);
 
   test('is answered by the loaded model, with correct usage', async () => {
@@ -45,8 +45,8 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     // Whole characters only, and eight tokens of them.
     const letters = { ...neverEnding, grammar: 'root ::= [a-zA-Z ,.]+' };
     const figures = { logprobs: true, top_logprobs: 3 };
-    const asked = { messages: story, max_tokens: 8, temperature: 1, seed: 5, ...figures, ...letters };
-    const reply = await chat(asked);
+    const request = { messages: story, max_tokens: 8, temperature: 1, seed: 5, ...figures, ...letters };
+    const reply = await chat(request);
     const tokens = reply.choices[0]?.logprobs?.content ?? [];
     expect(tokens).toHaveLength(8);
     expect(tokens.map(({ token }) => token).join('')).toBe(text(reply));
@@ -74,9 +74,9 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
   });
 
   test('seed: same seed gives the same text, another seed another', async () => {
-    const drawn = (seed: number) =>
+    const sample = (seed: number) =>
       chat({ messages: story, temperature: 1.5, top_p: 1, seed, max_tokens: 40, ...neverEnding });
-    const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
+    const [first, again, other] = [await sample(77), await sample(77), await sample(78)];
     expect(text(again)).toBe(text(first));
     expect(text(other)).not.toBe(text(first));
   });
@@ -116,10 +116,10 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
   });
 });
 
-describe('a stream of chat chunks', () => {
+describe('OpenAI SDK: stream of chat chunks', () => {
   const chunksOf = async (fields: object = {}) => {
     const chunks: OpenAI.ChatCompletionChunk[] = [];
-    const asked = {
+    const request = {
       model,
       messages: hello,
       temperature: 0,
@@ -128,7 +128,7 @@ describe('a stream of chat chunks', () => {
       ...introducing,
       ...fields,
     } as const;
-    for await (const chunk of await live.openai.chat.completions.create(asked)) chunks.push(chunk);
+    for await (const chunk of await live.openai.chat.completions.create(request)) chunks.push(chunk);
     return chunks;
   };
 
@@ -148,12 +148,12 @@ describe('a stream of chat chunks', () => {
   });
 });
 
-describe('a plain completion', () => {
-  const asked = { model, prompt: opening, max_tokens: knownTokens, temperature: 0, ...neverEnding };
+describe('OpenAI SDK: completion', () => {
+  const request = { model, prompt: opening, max_tokens: knownTokens, temperature: 0, ...neverEnding };
   const continued = knownContinuation;
 
   test('continues the text', async () => {
-    const { choices, usage } = await live.openai.completions.create(asked);
+    const { choices, usage } = await live.openai.completions.create(request);
     expect(choices).toMatchObject([{ index: 0, text: continued, finish_reason: 'length' }]);
     expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12, total_tokens: 16 });
   });
@@ -162,7 +162,7 @@ describe('a plain completion', () => {
     const pieces: string[] = [];
     let usage: OpenAI.CompletionUsage | null | undefined;
     const options = { stream: true, stream_options: { include_usage: true } } as const;
-    for await (const chunk of await live.openai.completions.create({ ...asked, ...options })) {
+    for await (const chunk of await live.openai.completions.create({ ...request, ...options })) {
       if (chunk.choices[0]?.text) pieces.push(chunk.choices[0].text);
       usage = chunk.usage ?? usage;
     }
@@ -173,12 +173,12 @@ describe('a plain completion', () => {
 
   test('several prompts with echo: has one choice per prompt, each with its prompt', async () => {
     const { choices } = await live.openai.completions.create({
-      ...asked,
-      prompt: [asked.prompt, 'The cat'],
+      ...request,
+      prompt: [request.prompt, 'The cat'],
       echo: true,
     });
     expect(choices.map((choice) => choice.text)).toEqual([
-      asked.prompt + continued,
+      request.prompt + continued,
       expect.stringMatching(/^The cat./s),
     ]);
   });

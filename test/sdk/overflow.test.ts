@@ -9,7 +9,7 @@ const messages = [{ role: 'user' as const, content: words(400) }];
 /** The words, and the marks of a turn around them. */
 const promptTokens = 409;
 
-describe('a conversation that does not fit is refused', () => {
+describe('context overflow: a conversation that does not fit is refused', () => {
   const live = liveClients(['--contextsize', String(contextSize)], {}, untrainedServers());
 
   describe.each(bothWays)('$way', ({ stream }) => {
@@ -25,8 +25,8 @@ describe('a conversation that does not fit is refused', () => {
     });
 
     test('by completions in the same way', async () => {
-      const asked = { model: 'any', prompt: words(400), max_tokens: 8, stream };
-      await expect(live.openai.completions.create(asked)).rejects.toMatchObject({
+      const request = { model: 'any', prompt: words(400), max_tokens: 8, stream };
+      await expect(live.openai.completions.create(request)).rejects.toMatchObject({
         status: 400,
         code: 'context_length_exceeded',
         param: 'prompt',

@@ -116,13 +116,13 @@ describe('comfy-ui-client', () => {
   afterAll(() => client.disconnect());
 
   test('generates an image, finds it in the history, and saves it', async () => {
-    const found = await client.getImages(graph());
-    expect(Object.keys(found)).toEqual(['9']);
-    await client.saveImages(found, folder);
+    const outputs = await client.getImages(graph());
+    expect(Object.keys(outputs)).toEqual(['9']);
+    await client.saveImages(outputs, folder);
     const [name = ''] = readdirSync(folder);
     expect(await facts(readFileSync(join(folder, name)))).toEqual(['png', side, side]);
     const history = await client.getHistory();
-    expect(Object.values(history).at(-1)?.outputs['9'].images).toEqual([found['9']?.[0]?.image]);
+    expect(Object.values(history).at(-1)?.outputs['9'].images).toEqual([outputs['9']?.[0]?.image]);
     expect(await client.getQueue()).toEqual({ queue_running: [], queue_pending: [] });
   });
 
@@ -140,15 +140,15 @@ describe('comfy-ui-client', () => {
       .toBuffer();
     const original = { filename: 'red.png', subfolder: '', type: 'input' };
     const { name } = await client.uploadMask(mask, 'masked.png', original, true);
-    const found = await client.getImages(
+    const outputs = await client.getImages(
       graph({
         '5': { class_type: 'VAEEncodeForInpaint', inputs: { pixels: ['10', 0], vae: ['4', 2], mask: ['10', 1] } },
         '10': { class_type: 'LoadImage', inputs: { image: name } },
       }),
     );
-    const picture = Buffer.from((await found['9']?.[0]?.blob.arrayBuffer()) ?? new ArrayBuffer());
-    expect(await facts(picture)).toEqual(['png', side, side]);
-    const left = await sharp(picture)
+    const image = Buffer.from((await outputs['9']?.[0]?.blob.arrayBuffer()) ?? new ArrayBuffer());
+    expect(await facts(image)).toEqual(['png', side, side]);
+    const left = await sharp(image)
       .extract({ left: 2, top: 2, width: side / 2 - 6, height: side - 4 })
       .toBuffer();
     const { channels } = await sharp(left).stats();
@@ -173,7 +173,7 @@ describe('@stable-canvas/comfyui-client', () => {
   });
   afterAll(() => client.close());
 
-  const drawn = async (images: readonly { readonly data: ArrayBuffer | string }[]) =>
+  const generate = async (images: readonly { readonly data: ArrayBuffer | string }[]) =>
     Promise.all(
       images.map(async ({ data }) =>
         facts(new Uint8Array(typeof data === 'string' ? await (await fetch(data)).arrayBuffer() : data)),
@@ -185,25 +185,25 @@ describe('@stable-canvas/comfyui-client', () => {
     expect(model).toBe('parley-sketch (built-in)');
     const pipe = () => new BasePipe().with(client).model(model).prompt('a star').size(side, side).steps(steps).cfg(1);
     const { images } = await pipe().save().wait();
-    expect(await drawn(images)).toEqual([['png', side, side]]);
+    expect(await generate(images)).toEqual([['png', side, side]]);
     const changed = await pipe()
       .image(await red().toBuffer())
       .denoise(0.5)
       .save()
       .wait();
-    expect(await drawn(changed.images)).toEqual([['png', side, side]]);
+    expect(await generate(changed.images)).toEqual([['png', side, side]]);
   });
 
   test('runs a graph and receives its progress', async () => {
-    const told: number[] = [];
-    const { images, prompt_id: id } = await client.enqueue(graph(), { progress: ({ value }) => told.push(value) });
-    expect(await drawn(images)).toEqual([['png', side, side]]);
-    expect(told).toEqual([1, 2]);
+    const steps: number[] = [];
+    const { images, prompt_id: id } = await client.enqueue(graph(), { progress: ({ value }) => steps.push(value) });
+    expect(await generate(images)).toEqual([['png', side, side]]);
+    expect(steps).toEqual([1, 2]);
     expect((await client.getPromptStatus(id)).done).toBe(true);
   });
 
   test('polls without a WebSocket', async () => {
     const { images } = await client.enqueue_polling(graph());
-    expect(await drawn(images)).toEqual([['png', side, side]]);
+    expect(await generate(images)).toEqual([['png', side, side]]);
   });
 });

@@ -49,7 +49,7 @@ interface Done {
 }
 
 const connect = () => follow(new OpenAIRealtimeWS({ model: 'gpt-realtime', options }, client));
-const say = (text: string) => ({
+const userMessage = (text: string) => ({
   type: 'conversation.item.create' as const,
   item: { type: 'message' as const, role: 'user' as const, content: [{ type: 'input_text' as const, text }] },
 });
@@ -57,7 +57,7 @@ const lengthOf = (deltas: readonly AnyEvent[]): number =>
   deltas.reduce((sum, { delta }) => sum + Buffer.from(String(delta), 'base64').length, 0);
 
 /** The voice of the server, as PCM at 24 kHz. */
-function spoken(input: string): Promise<Buffer> {
+function speechOf(input: string): Promise<Buffer> {
   const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' };
   return new Promise((resolve, reject) => {
     const call = request(
@@ -84,7 +84,7 @@ function hear({ talk }: Pick<Awaited<ReturnType<typeof connect>>, 'talk'>, speec
 describe('OpenAIRealtimeWS', () => {
   test('text in: the answer is spoken, and its transcript is what the model said', async () => {
     const talk = await connect();
-    talk.talk.send(say('Hello, who are you?'));
+    talk.talk.send(userMessage('Hello, who are you?'));
     talk.talk.send({ type: 'response.create', response: { max_output_tokens: 40 } });
     const { output } = await talk.done();
     const transcript = output[0]?.content?.[0]?.transcript ?? '';
@@ -106,16 +106,16 @@ describe('OpenAIRealtimeWS', () => {
       audio: { input: { transcription: { model: 'whisper-1' } } },
     };
     talk.talk.send({ type: 'session.update', session: { type: 'realtime', ...update } });
-    const speech = await spoken('What is the capital of France?');
+    const speech = await speechOf('What is the capital of France?');
     hear(talk, speech);
     await talk.next('input_audio_buffer.speech_started');
     await talk.next('input_audio_buffer.speech_stopped');
-    const heard = await talk.next('conversation.item.input_audio_transcription.completed');
-    expect(String(heard.transcript).toLowerCase()).toContain('capital of france');
+    const transcription = await talk.next('conversation.item.input_audio_transcription.completed');
+    expect(String(transcription.transcript).toLowerCase()).toContain('capital of france');
     expect((await talk.done()).status).toBe('incomplete');
     expect(lengthOf(talk.all('response.output_audio.delta'))).toBeGreaterThan(24_000);
 
-    talk.talk.send(say('Tell me a long story about a fox, a river and a bridge.'));
+    talk.talk.send(userMessage('Tell me a long story about a fox, a river and a bridge.'));
     talk.talk.send({ type: 'response.create', response: { max_output_tokens: 'inf' } });
     await talk.next('response.created', 2);
     hear(talk, speech);
@@ -126,7 +126,7 @@ describe('OpenAIRealtimeWS', () => {
 
   test('a response is cancelled, and what was heard of another is kept', async () => {
     const talk = await connect();
-    talk.talk.send(say('Tell me a long story about a fox, a river and a bridge.'));
+    talk.talk.send(userMessage('Tell me a long story about a fox, a river and a bridge.'));
     talk.talk.send({ type: 'response.create' });
     await talk.next('response.created');
     talk.talk.send({ type: 'response.cancel' });
@@ -151,7 +151,7 @@ describe('OpenAIRealtimeWS', () => {
       { type: 'function' as const, name: 'get_weather', description: 'The weather of a city.', parameters },
     ];
     talk.talk.send({ type: 'session.update', session: { type: 'realtime', tools } });
-    talk.talk.send(say('What is the weather in Paris?'));
+    talk.talk.send(userMessage('What is the weather in Paris?'));
     const tool_choice = { type: 'function' as const, name: 'get_weather' };
     talk.talk.send({ type: 'response.create', response: { tool_choice, max_output_tokens: 80 } });
     const call = await talk.next('response.function_call_arguments.done');
@@ -173,7 +173,7 @@ describe('OpenAIRealtimeWS', () => {
     const talk = await connect();
     talk.talk.send({ type: 'response.cancel', event_id: 'mine' });
     expect(await talk.next('error')).toMatchObject({ error: { code: 'response_cancel_not_active', event_id: 'mine' } });
-    talk.talk.send(say('Hello'));
+    talk.talk.send(userMessage('Hello'));
     await talk.next('conversation.item.done');
   });
 
@@ -190,7 +190,7 @@ test('the client of the beta: gets the events by their older names', async () =>
   expect(await talk.next('session.created')).toMatchObject({
     session: { modalities: ['text', 'audio'], voice: 'alloy' },
   });
-  talk.talk.send(say('Hello, who are you?'));
+  talk.talk.send(userMessage('Hello, who are you?'));
   talk.talk.send({ type: 'response.create', response: { max_response_output_tokens: 20 } });
   await talk.done();
   expect(talk.all('conversation.item.created').length).toBe(2);

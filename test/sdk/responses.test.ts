@@ -25,7 +25,7 @@ const tools = [weather, clock].map((tool) => ({ type: 'function' as const, ...to
 const callsOf = ({ output }: OpenAI.Responses.Response) =>
   output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
 
-describe.each(bothWays)('a response, $way', ({ stream }) => {
+describe.each(bothWays)('OpenAI SDK: response, $way', ({ stream }) => {
   const respond = (fields: Parameters<typeof askResponse>[2]) => askResponse(live.openai, stream, fields);
 
   test('has one message, with correct usage', async () => {
@@ -56,8 +56,8 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
   });
 
   test('json_object: is a JSON object', async () => {
-    const asked = { input: personQuestion, text: { format: { type: 'json_object' as const } } };
-    const { output_text: text, status } = await respond(asked);
+    const request = { input: personQuestion, text: { format: { type: 'json_object' as const } } };
+    const { output_text: text, status } = await respond(request);
     expectJsonObject(text, status === 'completed');
   });
 
@@ -78,22 +78,22 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
   });
 
   test('can be retrieved with its input items until it is deleted', async () => {
-    const made = await respond({ input: greeting, metadata: { topic: 'names' }, ...introducing });
-    const fetched = await live.openai.responses.retrieve(made.id);
+    const stored = await respond({ input: greeting, metadata: { topic: 'names' }, ...introducing });
+    const fetched = await live.openai.responses.retrieve(stored.id);
     expect(fetched).toMatchObject({
-      id: made.id,
+      id: stored.id,
       metadata: { topic: 'names' },
-      output: [{ id: made.output[0]?.id, status: 'completed' }],
+      output: [{ id: stored.output[0]?.id, status: 'completed' }],
       output_text: introduction,
     });
-    const replayed = await live.openai.responses.stream({ response_id: made.id }).finalResponse();
+    const replayed = await live.openai.responses.stream({ response_id: stored.id }).finalResponse();
     expect(replayed.output_text).toBe(introduction);
     const items: OpenAI.Responses.ResponseItem[] = [];
-    for await (const item of live.openai.responses.inputItems.list(made.id)) items.push(item);
+    for await (const item of live.openai.responses.inputItems.list(stored.id)) items.push(item);
     expect(items).toMatchObject([{ type: 'message', role: 'user', content: [{ type: 'input_text', text: greeting }] }]);
-    await live.openai.responses.delete(made.id);
-    await expect(live.openai.responses.retrieve(made.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
-    await expect(respond({ input: 'And?', previous_response_id: made.id })).rejects.toMatchObject({
+    await live.openai.responses.delete(stored.id);
+    await expect(live.openai.responses.retrieve(stored.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(respond({ input: 'And?', previous_response_id: stored.id })).rejects.toMatchObject({
       status: 400,
       code: 'previous_response_not_found',
     });
@@ -105,7 +105,7 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
   });
 });
 
-describe.each(toolWays)('tools $kind', (toolWay) => {
+describe.each(toolWays)('OpenAI SDK: tools of Responses $kind', (toolWay) => {
   const calling = toolWay.flags.length > 0 ? liveClients(toolWay.flags) : live;
   const script = scriptedTools(toolWay);
 

@@ -31,8 +31,8 @@ const dialects: Readonly<Record<string, (clients: LiveClients, stream: boolean) 
     return { text, promptTokens: usage?.prompt_tokens, replyTokens: usage?.completion_tokens };
   },
   Responses: async ({ openai }, stream) => {
-    const asked = { instructions: system, input: turns, max_output_tokens: length, ...neverEnding };
-    const { output_text: text, usage } = await askResponse(openai, stream, asked);
+    const request = { instructions: system, input: turns, max_output_tokens: length, ...neverEnding };
+    const { output_text: text, usage } = await askResponse(openai, stream, request);
     return { text, promptTokens: usage?.input_tokens, replyTokens: usage?.output_tokens };
   },
   Messages: async ({ anthropic }, stream) => {
@@ -57,7 +57,7 @@ const dialects: Readonly<Record<string, (clients: LiveClients, stream: boolean) 
 describe.each([
   { kind: 'the detected chat adapter', flags: [] },
   { kind: 'the chat template of the model', flags: ['--jinja'] },
-])('one conversation through $kind', ({ flags }) => {
+])('same conversation through $kind', ({ flags }) => {
   const clients = liveClients(flags, {}, untrainedServers());
   let expected: Told;
   beforeAll(async () => {

@@ -239,12 +239,12 @@ test('OpenAI SDK: web_search_options of a whole and of a streamed chat', async (
     annotations: [{ type: 'url_citation', url_citation }],
   });
   const { openai } = await world();
-  const found: unknown[] = [];
+  const blocks: unknown[] = [];
   for await (const { choices } of await openai.chat.completions.create({ ...body, stream: true })) {
     const { annotations } = (choices[0]?.delta ?? {}) as { annotations?: unknown[] };
-    found.push(...(annotations ?? []));
+    blocks.push(...(annotations ?? []));
   }
-  expect(found).toEqual([{ type: 'url_citation', url_citation }]);
+  expect(blocks).toEqual([{ type: 'url_citation', url_citation }]);
 });
 
 test('official SDKs: a search that fails is shown as such, and the model reads it and answers', async () => {

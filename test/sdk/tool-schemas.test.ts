@@ -163,9 +163,9 @@ describe.each([
   test('x-parley-loosened: names the tool, the path and the keyword', async () => {
     const tools = [{ type: 'function' as const, function: { name, description, parameters: demanding } }];
     const messages = [{ role: 'user' as const, content: weatherQuestion }];
-    const asked = { model: 'any', messages, tools, max_tokens: 5, tool_choice: 'required' as const };
-    const { response } = await live.openai.chat.completions.create(asked).withResponse();
-    const told = response.headers.get('x-parley-loosened');
+    const request = { model: 'any', messages, tools, max_tokens: 5, tool_choice: 'required' as const };
+    const { response } = await live.openai.chat.completions.create(request).withResponse();
+    const loosened = response.headers.get('x-parley-loosened');
     for (const entry of [
       'get_weather patternProperties',
       'get_weather if',
@@ -173,7 +173,7 @@ describe.each([
       'get_weather/properties/city not',
       'get_weather/properties/days multipleOf',
     ]) {
-      expect(told?.split(', ')).toContain(entry);
+      expect(loosened?.split(', ')).toContain(entry);
     }
     await live.server.says('get_weather/properties/days multipleOf');
   });

@@ -24,13 +24,16 @@ const dialects = [
   {
     name: 'chat completions',
     path: '/v1/chat/completions',
-    body: (picture: boolean) => ({
+    body: (withImage: boolean) => ({
       ...shared,
       max_tokens: 12,
       messages: [
         {
           role: 'user',
-          content: [...(picture ? [{ type: 'image_url', image_url: { url } }] : []), { type: 'text', text: question }],
+          content: [
+            ...(withImage ? [{ type: 'image_url', image_url: { url } }] : []),
+            { type: 'text', text: question },
+          ],
         },
       ],
     }),
@@ -40,14 +43,14 @@ const dialects = [
   {
     name: 'responses',
     path: '/v1/responses',
-    body: (picture: boolean) => ({
+    body: (withImage: boolean) => ({
       ...shared,
       max_output_tokens: 12,
       input: [
         {
           role: 'user',
           content: [
-            ...(picture ? [{ type: 'input_image', image_url: url }] : []),
+            ...(withImage ? [{ type: 'input_image', image_url: url }] : []),
             { type: 'input_text', text: question },
           ],
         },
@@ -59,14 +62,16 @@ const dialects = [
   {
     name: 'messages',
     path: '/v1/messages',
-    body: (picture: boolean) => ({
+    body: (withImage: boolean) => ({
       ...shared,
       max_tokens: 12,
       messages: [
         {
           role: 'user',
           content: [
-            ...(picture ? [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64 } }] : []),
+            ...(withImage
+              ? [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64 } }]
+              : []),
             { type: 'text', text: question },
           ],
         },
@@ -81,11 +86,11 @@ const dialects = [
   {
     name: 'ollama',
     path: '/api/chat',
-    body: (picture: boolean) => ({
+    body: (withImage: boolean) => ({
       model: 'any',
       stream: false,
       options: { ...shared, num_predict: 12 },
-      messages: [{ role: 'user', content: question, ...(picture ? { images: [base64] } : {}) }],
+      messages: [{ role: 'user', content: question, ...(withImage ? { images: [base64] } : {}) }],
     }),
     // biome-ignore lint/suspicious/noExplicitAny: as above
     read: (reply: any) => ({ text: reply.message.content, tokens: reply.prompt_eval_count }),
@@ -93,19 +98,19 @@ const dialects = [
   {
     name: 'native',
     path: '/api/v1/generate',
-    body: (picture: boolean) => ({
+    body: (withImage: boolean) => ({
       ...shared,
       max_length: 12,
       prompt: question,
-      ...(picture ? { images: [base64] } : {}),
+      ...(withImage ? { images: [base64] } : {}),
     }),
     // biome-ignore lint/suspicious/noExplicitAny: as above
     read: (reply: any) => ({ text: reply.results[0].text, tokens: reply.results[0].prompt_tokens }),
   },
 ] as const;
 
-async function ask(base: string, { path, body }: (typeof dialects)[number], picture: boolean) {
-  const reply = await fetch(`${base}${path}`, { method: 'POST', body: JSON.stringify(body(picture)) });
+async function ask(base: string, { path, body }: (typeof dialects)[number], withImage: boolean) {
+  const reply = await fetch(`${base}${path}`, { method: 'POST', body: JSON.stringify(body(withImage)) });
   return { status: reply.status, json: (await reply.json()) as object };
 }
 

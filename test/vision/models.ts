@@ -42,48 +42,48 @@ export const gridTokens = 16;
 
 /** An untrained eye in the manner of LLaVA 1.5: a small transformer over patches, and two layers behind it. */
 export async function writeGridProjector(path: string, outputWidth: number): Promise<void> {
-  const made = weights(1);
+  const tensors = weights(1);
   const side = Math.sqrt(gridTokens);
-  made.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
-  made.random('v.class_embd', [eye.width], 0.5);
-  made.random('v.position_embd.weight', [gridTokens + 1, eye.width], 0.5);
-  made.norm('v.pre_ln', eye.width);
-  made.norm('v.post_ln', eye.width);
-  layers(made, 'v');
-  made.matrix('mm.0', outputWidth, eye.width);
-  made.matrix('mm.2', outputWidth, outputWidth);
-  await writeGguf(path, { metadata: eyeMetadata('mlp', outputWidth, side * eye.patch), tensors: made.tensors });
+  tensors.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
+  tensors.random('v.class_embd', [eye.width], 0.5);
+  tensors.random('v.position_embd.weight', [gridTokens + 1, eye.width], 0.5);
+  tensors.norm('v.pre_ln', eye.width);
+  tensors.norm('v.post_ln', eye.width);
+  layers(tensors, 'v');
+  tensors.matrix('mm.0', outputWidth, eye.width);
+  tensors.matrix('mm.2', outputWidth, outputWidth);
+  await writeGguf(path, { metadata: eyeMetadata('mlp', outputWidth, side * eye.patch), tensors: tensors.tensors });
 }
 
 /** An untrained eye in the manner of Qwen2-VL, which gives its places rows and columns instead of a number each. */
 export async function writeRowsProjector(path: string, outputWidth: number): Promise<void> {
-  const made = weights(2);
-  made.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
-  made.random('v.patch_embd.weight.1', [eye.width, 3, eye.patch, eye.patch], 0.2);
-  made.norm('v.post_ln', eye.width);
-  layers(made, 'v');
-  made.matrix('mm.0', 4 * eye.width, 4 * eye.width);
-  made.matrix('mm.2', outputWidth, 4 * eye.width);
+  const tensors = weights(2);
+  tensors.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
+  tensors.random('v.patch_embd.weight.1', [eye.width, 3, eye.patch, eye.patch], 0.2);
+  tensors.norm('v.post_ln', eye.width);
+  layers(tensors, 'v');
+  tensors.matrix('mm.0', 4 * eye.width, 4 * eye.width);
+  tensors.matrix('mm.2', outputWidth, 4 * eye.width);
   const metadata = eyeMetadata('qwen2vl_merger', outputWidth, 560);
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 }
 
 /** An untrained eye in the manner of Gemma 3, whose places all look at each other; 16 of them too. */
 export async function writeBothWaysProjector(path: string, outputWidth: number): Promise<void> {
-  const made = weights(5);
+  const tensors = weights(5);
   const [size, pooled] = [224, 4];
-  made.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
-  made.random('v.patch_embd.bias', [eye.width], 0.2);
-  made.random('v.position_embd.weight', [(size / eye.patch) ** 2, eye.width], 0.5);
-  made.norm('v.post_ln', eye.width);
-  layers(made, 'v');
-  made.random('mm.input_projection.weight', [eye.width, outputWidth], 0.3);
-  made.norm('mm.soft_emb_norm', eye.width, { bias: false });
+  tensors.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
+  tensors.random('v.patch_embd.bias', [eye.width], 0.2);
+  tensors.random('v.position_embd.weight', [(size / eye.patch) ** 2, eye.width], 0.5);
+  tensors.norm('v.post_ln', eye.width);
+  layers(tensors, 'v');
+  tensors.random('mm.input_projection.weight', [eye.width, outputWidth], 0.3);
+  tensors.norm('mm.soft_emb_norm', eye.width, { bias: false });
   const metadata = {
     ...eyeMetadata('gemma3', outputWidth, size),
     'clip.vision.projector.scale_factor': number(pooled),
   };
-  await writeGguf(path, { metadata, tensors: made.tensors });
+  await writeGguf(path, { metadata, tensors: tensors.tensors });
 }
 
 /** Half a minute of sound, the least that this kind of ear hears at once. */
@@ -92,15 +92,15 @@ export const earTokens = 750;
 /** An untrained ear in the manner of Qwen2-Audio: convolutions over a spectrum, and a small transformer. */
 export async function writeEarProjector(path: string, outputWidth: number): Promise<void> {
   const bands = 128;
-  const made = weights(4);
-  made.kernel('a.conv1d.1.weight', [eye.width, bands, 3], 0.1);
-  made.random('a.conv1d.1.bias', [eye.width, 1], 0.1);
-  made.kernel('a.conv1d.2.weight', [eye.width, eye.width, 3], 0.1);
-  made.random('a.conv1d.2.bias', [eye.width, 1], 0.1);
-  made.random('a.position_embd.weight', [2 * earTokens, eye.width], 0.5);
-  made.norm('a.post_ln', eye.width);
-  layers(made, 'a', { keyBias: false });
-  made.matrix('mm.a.fc', outputWidth, eye.width);
+  const tensors = weights(4);
+  tensors.kernel('a.conv1d.1.weight', [eye.width, bands, 3], 0.1);
+  tensors.random('a.conv1d.1.bias', [eye.width, 1], 0.1);
+  tensors.kernel('a.conv1d.2.weight', [eye.width, eye.width, 3], 0.1);
+  tensors.random('a.conv1d.2.bias', [eye.width, 1], 0.1);
+  tensors.random('a.position_embd.weight', [2 * earTokens, eye.width], 0.5);
+  tensors.norm('a.post_ln', eye.width);
+  layers(tensors, 'a', { keyBias: false });
+  tensors.matrix('mm.a.fc', outputWidth, eye.width);
   await writeGguf(path, {
     metadata: {
       'general.architecture': text('clip'),
@@ -116,7 +116,7 @@ export async function writeEarProjector(path: string, outputWidth: number): Prom
       'clip.audio.attention.layer_norm_epsilon': fraction(1e-5),
       'clip.audio.block_count': number(eye.layers),
     },
-    tensors: made.tensors,
+    tensors: tensors.tensors,
   });
 }
 
@@ -124,17 +124,17 @@ export async function writeEarProjector(path: string, outputWidth: number): Prom
 export async function writeRowsModel(path: string, vocabulary: string): Promise<{ readonly width: number }> {
   const { entries, size } = await tokenizerOf(vocabulary);
   const [width, depth, heads, hidden] = [64, 2, 4, 128];
-  const made = weights(3);
-  made.random('token_embd.weight', [size, width], 0.5);
-  made.norm('output_norm', width, { bias: false });
+  const tensors = weights(3);
+  tensors.random('token_embd.weight', [size, width], 0.5);
+  tensors.norm('output_norm', width, { bias: false });
   for (let layer = 0; layer < depth; layer += 1) {
     const name = `blk.${layer}`;
-    made.norm(`${name}.attn_norm`, width, { bias: false });
-    for (const part of ['attn_q', 'attn_k', 'attn_v']) made.matrix(`${name}.${part}`, width, width);
-    made.random(`${name}.attn_output.weight`, [width, width], 0.3);
-    made.norm(`${name}.ffn_norm`, width, { bias: false });
-    for (const part of ['ffn_gate', 'ffn_up']) made.random(`${name}.${part}.weight`, [hidden, width], 0.3);
-    made.random(`${name}.ffn_down.weight`, [width, hidden], 0.3);
+    tensors.norm(`${name}.attn_norm`, width, { bias: false });
+    for (const part of ['attn_q', 'attn_k', 'attn_v']) tensors.matrix(`${name}.${part}`, width, width);
+    tensors.random(`${name}.attn_output.weight`, [width, width], 0.3);
+    tensors.norm(`${name}.ffn_norm`, width, { bias: false });
+    for (const part of ['ffn_gate', 'ffn_up']) tensors.random(`${name}.${part}.weight`, [hidden, width], 0.3);
+    tensors.random(`${name}.ffn_down.weight`, [width, hidden], 0.3);
   }
   await writeGguf(path, {
     metadata: {
@@ -150,7 +150,7 @@ export async function writeRowsModel(path: string, vocabulary: string): Promise<
       'qwen2vl.rope.dimension_sections': arrayEntry('int32', [2, 3, 3, 0]),
       ...entries,
     },
-    tensors: made.tensors,
+    tensors: tensors.tensors,
   });
   return { width };
 }

@@ -15,21 +15,21 @@ export async function ensurePack(): Promise<string | undefined> {
   // Without a file of its own npm would look for one above, and install into this repository.
   writeFileSync(join(packs, 'package.json'), '{ "private": true }\n');
   console.log('Installing @qvac/fabric into .cache/packs (198 MB, once) …');
-  const words = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '@qvac/fabric@0.15.0'];
+  const args = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '@qvac/fabric@0.15.0'];
   const windows = process.platform === 'win32';
-  const npm = spawn(windows ? 'npm.cmd' : 'npm', words, {
+  const npm = spawn(windows ? 'npm.cmd' : 'npm', args, {
     cwd: packs,
     env: npmEnvironment,
     shell: windows,
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 600_000,
   });
-  let said = '';
+  let output = '';
   npm.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   const [code] = await once(npm, 'close').catch(() => [1]);
   if (code === 0) return undefined;
-  const [reason] = said.split('\n').filter((line) => line.includes('error'));
+  const [reason] = output.split('\n').filter((line) => line.includes('error'));
   return `@qvac/fabric could not be installed: ${reason ?? 'is the npm registry reachable?'}`;
 }

@@ -28,9 +28,9 @@ if (missing) console.warn(`Skipped, because ${missing}`);
 const startEngine = engines();
 const startServer = liveServers();
 
-const picture = (file: Buffer): Medium => ({ kind: 'image', base64: file.toString('base64'), format: 'image/png' });
-const stripes = picture(png(90, 60, (x) => (x % 20 < 10 ? [255, 0, 0] : [0, 0, 255])));
-const circle = picture(png(64, 64, (x, y) => ((x - 32) ** 2 + (y - 32) ** 2 < 400 ? [255, 255, 0] : [0, 80, 0])));
+const image = (file: Buffer): Medium => ({ kind: 'image', base64: file.toString('base64'), format: 'image/png' });
+const stripes = image(png(90, 60, (x) => (x % 20 < 10 ? [255, 0, 0] : [0, 0, 255])));
+const circle = image(png(64, 64, (x, y) => ((x - 32) ** 2 + (y - 32) ** 2 < 400 ? [255, 255, 0] : [0, 80, 0])));
 const story = 'Once upon a time (Attached Image 1) there was';
 
 beforeAll(async () => {
@@ -78,24 +78,24 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     let prompt = 'A girl looked at (Attached Image 1) and at (Attached Image 2). She said:';
     for (let turn = 0; turn < 3; turn += 1) {
       const media = [circle, stripes];
-      const [kept, fresh] = [await seeing.ask(prompt, { media }), await forgetful.ask(prompt, { media })];
-      expect(kept.text).toBe(fresh.text);
+      const [cached, fresh] = [await seeing.ask(prompt, { media }), await forgetful.ask(prompt, { media })];
+      expect(cached.text).toBe(fresh.text);
       expect(fresh.cachedTokens).toBe(0);
-      if (turn > 0) expect(kept.cachedTokens).toBeGreaterThan(2 * gridTokens);
-      prompt += `${kept.text} And then`;
+      if (turn > 0) expect(cached.cachedTokens).toBeGreaterThan(2 * gridTokens);
+      prompt += `${cached.text} And then`;
     }
   });
 
   test('cache: a changed image is computed again, the text before it is reused', async () => {
     const begin = 'This is a long beginning of a story about a dog who liked to look at pictures. ';
-    const asked = `${begin}(Attached Image 1) The dog`;
-    const first = await seeing.ask(asked, { media: [stripes] });
-    const other = await seeing.ask(asked, { media: [circle] });
-    const again = await seeing.ask(asked, { media: [circle] });
+    const request = `${begin}(Attached Image 1) The dog`;
+    const first = await seeing.ask(request, { media: [stripes] });
+    const other = await seeing.ask(request, { media: [circle] });
+    const again = await seeing.ask(request, { media: [circle] });
     expect(other.cachedTokens).toBeGreaterThan(10);
     expect(other.cachedTokens).toBeLessThan(first.promptTokens - gridTokens);
     expect(again.cachedTokens).toBe(again.promptTokens - 1);
-    expect(other.text).toBe((await forgetful.ask(asked, { media: [circle] })).text);
+    expect(other.text).toBe((await forgetful.ask(request, { media: [circle] })).text);
   });
 
   test('image without a placeholder: is placed before the text', async () => {
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
   test('invalid image: is refused with a message, and the next request is served', async () => {
     const broken = png(20, 20, () => [1, 2, 3]).subarray(0, 40);
     for (const file of [broken, Buffer.from('hello'), Buffer.alloc(0)]) {
-      const { error } = await seeing.ask(story, { media: [circle, picture(file)] });
+      const { error } = await seeing.ask(story, { media: [circle, image(file)] });
       expect(error).toMatchObject({ code: 'invalid-field', status: 400, details: { field: 'images' } });
       expect(error?.message).toContain('number 2');
     }
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     const bomb = png(1, 1, () => [0, 0, 0]);
     bomb.writeUInt32BE(60_000, 16);
     bomb.writeUInt32BE(60_000, 20);
-    expect((await seeing.ask(story, { media: [picture(bomb)] })).error?.message).toContain('60000 × 60000');
+    expect((await seeing.ask(story, { media: [image(bomb)] })).error?.message).toContain('60000 × 60000');
   });
 
   test('audio: is refused by a vision-only projector', async () => {
@@ -137,12 +137,12 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
   });
 
   test('large image: is scaled down and accepted', async () => {
-    const large = picture(png(1500, 700, (x, y) => [x & 255, y & 255, 0]));
+    const large = image(png(1500, 700, (x, y) => [x & 255, y & 255, 0]));
     expect(await seeing.ask(story, { media: [large] })).toMatchObject({ error: undefined, cause: 'limit' });
   });
 
   test('abort during image prefill: ends as stopped', async () => {
-    const fresh = [1, 2, 3].map((shade) => picture(png(400, 400, (x, y) => [x & 255, y & 255, shade])));
+    const fresh = [1, 2, 3].map((shade) => image(png(400, 400, (x, y) => [x & 255, y & 255, shade])));
     const { reply, abort } = seeing.begin(story, { media: fresh });
     abort();
     expect(await reply).toMatchObject({ cause: 'aborted', error: undefined });
@@ -159,14 +159,14 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
 
   test('image prefill: other requests continue, and all texts are the same as alone', async () => {
     const shared = await startEngine(embeddedModel, { mmproj: projector, parallelrequests: 3, batchsize: -1 });
-    const asked = [
+    const request = [
       ['The dog ran to the tree and', {}],
       [story, { media: [stripes] }],
       [story, { media: [circle] }],
     ] as const;
-    const together = await Promise.all(asked.map(([prompt, more]) => shared.ask(prompt, more)));
+    const together = await Promise.all(request.map(([prompt, more]) => shared.ask(prompt, more)));
     const alone = [];
-    for (const [prompt, more] of asked) alone.push((await forgetful.ask(prompt, more)).text);
+    for (const [prompt, more] of request) alone.push((await forgetful.ask(prompt, more)).text);
     expect(together.map(({ text }) => text)).toEqual(alone);
     await shared.host.stop();
   });
@@ -199,11 +199,11 @@ describe.skipIf(missing !== undefined)('other position and attention types', () 
     let prompt = 'A long enough beginning (Attached Image 1) between the two (Attached Image 2) pictures';
     for (let turn = 0; turn < 3; turn += 1) {
       const media = turn < 2 ? [stripes, circle] : [stripes, stripes];
-      const [kept, anew] = [await keeping.ask(prompt, { media }), await fresh.ask(prompt, { media })];
-      expect(kept.error).toBeUndefined();
-      expect(kept.text).toBe(anew.text);
-      if (turn > 0) expect(kept.cachedTokens).toBeGreaterThan(10);
-      prompt += `${kept.text} and`;
+      const [cached, anew] = [await keeping.ask(prompt, { media }), await fresh.ask(prompt, { media })];
+      expect(cached.error).toBeUndefined();
+      expect(cached.text).toBe(anew.text);
+      if (turn > 0) expect(cached.cachedTokens).toBeGreaterThan(10);
+      prompt += `${cached.text} and`;
     }
   });
 
@@ -249,17 +249,17 @@ test.skipIf(missing !== undefined)('audio input: different recordings give diffe
 test.skipIf(missing !== undefined)('server with a projector: accepts images over HTTP', async () => {
   const server = await startServer(['--quiet', '--usecpu', '--mmproj', projector]);
   const client = nativeClient(server.base);
-  const asked = { prompt: story, images: [stripes.base64], max_length: 8 };
-  const [seen, other, none] = [
-    await client.generate(asked),
-    await client.generate({ ...asked, images: [circle.base64] }),
-    await client.generate({ ...asked, images: [] }),
+  const request = { prompt: story, images: [stripes.base64], max_length: 8 };
+  const [actual, other, none] = [
+    await client.generate(request),
+    await client.generate({ ...request, images: [circle.base64] }),
+    await client.generate({ ...request, images: [] }),
   ];
-  expect(seen.prompt_tokens).toBeGreaterThan(gridTokens);
-  expect(new Set([seen.text, other.text, none.text]).size).toBe(3);
-  const broken = await client.post('/api/v1/generate', { ...asked, images: [Buffer.from('no').toString('base64')] });
+  expect(actual.prompt_tokens).toBeGreaterThan(gridTokens);
+  expect(new Set([actual.text, other.text, none.text]).size).toBe(3);
+  const broken = await client.post('/api/v1/generate', { ...request, images: [Buffer.from('no').toString('base64')] });
   expect([broken.status, broken.text]).toEqual([400, expect.stringContaining('PNG, JPEG, GIF or BMP')]);
-  expect((await client.generate(asked)).text).toBe(seen.text);
+  expect((await client.generate(request)).text).toBe(actual.text);
   await server.stop();
 });
 

@@ -24,16 +24,16 @@ export interface TensorToStore {
 /** A file of 16-bit floats. */
 export function safetensors(tensors: readonly TensorToStore[]): Buffer {
   const header: Record<string, unknown> = { __metadata__: { format: 'pt' } };
-  const parts: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let offset = 0;
   for (const { name, shape, values, type = 'F16' } of tensors) {
     const bytes = halves(values);
     header[name] = { dtype: type, shape, data_offsets: [offset, offset + bytes.length] };
     offset += bytes.length;
-    parts.push(bytes);
+    chunks.push(bytes);
   }
   const json = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(json.length));
-  return Buffer.concat([length, json, ...parts]);
+  return Buffer.concat([length, json, ...chunks]);
 }

@@ -14,7 +14,7 @@ const clientOf = ({ base }: LiveServer) => new OpenAI({ baseURL: `${base}/v1`, a
 const requests = 6;
 
 /** Sends a batch and resolves with its id. */
-async function sent(server: LiveServer): Promise<string> {
+async function createBatch(server: LiveServer): Promise<string> {
   const client = clientOf(server);
   const body = { model: 'any', max_tokens: 48, messages: [{ role: 'user', content: 'Tell me a story.' }] };
   const lines = Array.from({ length: requests }, (_, index) =>
@@ -58,7 +58,7 @@ const rows: readonly Fault<Setting>[] = [
     name: 'text engine killed while a batch runs',
     kind: 'text',
     inject: async ({ server }) => {
-      const id = await sent(server);
+      const id = await createBatch(server);
       await underWay(server, id);
       process.kill(await workerOf(server, 'llama'), 'SIGKILL');
       await until(() => completed(server, id));
@@ -69,7 +69,7 @@ const rows: readonly Fault<Setting>[] = [
     kind: 'text',
     inject: async ({ start }) => {
       const first = await start([]);
-      const id = await sent(first);
+      const id = await createBatch(first);
       await underWay(first, id);
       process.kill(first.pid, 'SIGKILL');
       await first.exited;

@@ -112,8 +112,8 @@ const phases: readonly Fault<StoringSubject>[] = [
     kind: 'text',
     inject: async (subject) => {
       const clients = await Promise.all(
-        Array.from({ length: 12 }, (_, place) =>
-          rawClient(subject, whole('/api/v1/generate', endless(`Queued ${place}`))),
+        Array.from({ length: 12 }, (_, index) =>
+          rawClient(subject, whole('/api/v1/generate', endless(`Queued ${index}`))),
         ),
       );
       const client = nativeClient(subject.server.base);

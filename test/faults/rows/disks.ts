@@ -69,7 +69,7 @@ const rows: readonly Fault<Setting>[] = [
     inject: (setting) =>
       whileFull(setting, async () => {
         const bytes = Buffer.alloc(1_000_000);
-        const pictures = (field: string) => {
+        const uploads = (field: string) => {
           const form = new FormData();
           form.append(field, new Blob([bytes]), 'a.png');
           form.append('prompt', 'a star');
@@ -77,8 +77,8 @@ const rows: readonly Fault<Setting>[] = [
         };
         for (const [path, form, sentence] of [
           ['/v1/audio/transcriptions', recordingForm(bytes), sentenceOf.openai],
-          ['/v1/images/edits', pictures('image'), sentenceOf.openai],
-          ['/upload/image', pictures('image'), (body: unknown) => JSON.stringify(body)],
+          ['/v1/images/edits', uploads('image'), sentenceOf.openai],
+          ['/upload/image', uploads('image'), (body: unknown) => JSON.stringify(body)],
         ] as const) {
           const reply = await fetch(`${setting.server.base}${path}`, { method: 'POST', body: form });
           const text = await reply.text();
@@ -120,12 +120,12 @@ const rows: readonly Fault<Setting>[] = [
     inject: (setting) =>
       whileFull(setting, async () => {
         const { post } = nativeClient(setting.server.base);
-        const told = await post('/api/extra/multiplayer/setstory', {
+        const published = await post('/api/extra/multiplayer/setstory', {
           full_update: true,
           data_format: 'f',
           data: large,
         });
-        expect(told.json()).toMatchObject({ success: false });
+        expect(published.json()).toMatchObject({ success: false });
         await setting.intact();
       }),
   },

@@ -47,7 +47,7 @@ async function opened(start: StartServer): Promise<Setting> {
     expect(reply.status, reply.text).toBe(200);
     return (reply.json() as { results: { name: string }[] }).results;
   };
-  const found = async (word: string) => expect((await search(word))[0]?.name).toBe(`${word}.md`);
+  const isFound = async (word: string) => expect((await search(word))[0]?.name).toBe(`${word}.md`);
   const add = async (word: string) => {
     const reply = await post(`${path}/${collection}/files`, { name: `${word}.md`, text: textOf(word) });
     expect(reply.status, reply.text).toBe(200);
@@ -65,7 +65,7 @@ async function opened(start: StartServer): Promise<Setting> {
     disk,
     start,
     add,
-    found,
+    found: isFound,
     store,
     readers: async () => childrenOf(await store(), 'extraction/worker'),
     file: async (name) => {
@@ -79,7 +79,7 @@ async function opened(start: StartServer): Promise<Setting> {
       expect((await files()).every(({ status }) => status === 'completed')).toBe(true);
     },
     intact: async () => {
-      for (const name of confirmed) await found(name.replace('.md', ''));
+      for (const name of confirmed) await isFound(name.replace('.md', ''));
     },
     close: async () => {
       await server.stop();

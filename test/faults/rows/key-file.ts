@@ -36,10 +36,10 @@ const rows: readonly Fault<Setting>[] = allDamages.flatMap((how): Fault<Setting>
     kind: 'embedding',
     short: how === 'truncated',
     inject: async ({ server, path, key }) => {
-      const said = () => server.output().split('cannot be read').length;
-      const before = said();
+      const complaints = () => server.output().split('cannot be read').length;
+      const before = complaints();
       const repair = damage(path, how);
-      await until(() => said() > before);
+      await until(() => complaints() > before);
       expect(await statusWith(server, key)).toBe(200);
       expect(await statusWith(server, 'parley_wrong')).toBe(401);
       repair();

@@ -45,7 +45,7 @@ function installed(): string {
 }
 
 /** A request of each kind with the form of its errors. */
-async function asked({ base }: LiveServer, kind: Kind): Promise<{ status: number; sentence: string }> {
+async function requestKind({ base }: LiveServer, kind: Kind): Promise<{ status: number; sentence: string }> {
   const requests = {
     embedding: ['/v1/embeddings', { input: 'weather' }, sentenceOf.openai],
     image: ['/sdapi/v1/txt2img', { prompt: 'a star', width: 64, height: 64, steps: 1 }, sentenceOf.native],
@@ -75,7 +75,7 @@ const builtIn: readonly Fault<Setting>[] = (Object.keys(files) as Kind[]).flatMa
         const repair = damage(join(install, files[kind]), how);
         try {
           const server = await fresh();
-          const { status, sentence } = await asked(server, kind);
+          const { status, sentence } = await requestKind(server, kind);
           // Weights without a checksum may be wrong and load all the same.
           if (status !== 200 || how !== 'with flipped bits in the middle') {
             expect([500, 503], sentence).toContain(status);
@@ -98,7 +98,7 @@ const builtIn: readonly Fault<Setting>[] = (Object.keys(files) as Kind[]).flatMa
       await serve(server.base, kind);
       const repair = damage(join(install, files[kind]), 'truncated');
       await endWorker(server, kind);
-      const { status, sentence } = await asked(server, kind);
+      const { status, sentence } = await requestKind(server, kind);
       expect([500, 503], sentence).toContain(status);
       expect(sentence).toMatch(/\w{4}/);
       repair();

@@ -15,11 +15,11 @@ interface Setting extends StoringSubject {
 const flags = (folder: string) => ['--diskcache', join(folder, 'cache')];
 const records = (folder: string) => join(folder, recordFolder(folder));
 const recordFolder = (folder: string) => {
-  const found = readdirSync(folder, { withFileTypes: true }).find(
+  const file = readdirSync(folder, { withFileTypes: true }).find(
     (entry) => entry.isDirectory() && entry.name.startsWith('saves'),
   );
-  if (!found) throw new Error(`no records in ${folder}: ${readdirSync(folder)}`);
-  return found.name;
+  if (!file) throw new Error(`no records in ${folder}: ${readdirSync(folder)}`);
+  return file.name;
 };
 const storyFolder = (folder: string) => join(folder, 'home', 'stories');
 const onlyFile = (folder: string) => {

@@ -82,12 +82,12 @@ async function opened(start: StartServer): Promise<Setting> {
   };
 }
 
-const programFault = (what: string, tool: string, said: RegExp, short = false): Fault<Setting> => ({
+const programFault = (what: string, tool: string, message: RegExp, short = false): Fault<Setting> => ({
   name: `a program that ${what}`,
   kind: 'tools',
   ...(short ? { short } : {}),
   inject: async (setting) => {
-    expect((await call(setting, tool)).error).toMatch(said);
+    expect((await call(setting, tool)).error).toMatch(message);
   },
 });
 
@@ -140,12 +140,12 @@ const programs: readonly Fault<Setting>[] = [
 
 const isCall = ({ method }: { readonly method?: string | undefined }) => method === 'POST';
 
-const webFault = (what: string, how: Misbehaviour, said: RegExp): Fault<Setting> => ({
+const webFault = (what: string, how: Misbehaviour, message: RegExp): Fault<Setting> => ({
   name: `an address that ${what}`,
   kind: 'tools',
   inject: async (setting) => {
     setting.web.misbehave(how, isCall);
-    expect((await call(setting, 'web')).error).toMatch(said);
+    expect((await call(setting, 'web')).error).toMatch(message);
     setting.web.misbehave();
   },
 });
@@ -178,8 +178,8 @@ const addresses: readonly Fault<Setting>[] = [
     name: 'an address that redirects into this machine',
     kind: 'tools',
     inject: async (setting) => {
-      for (const place of [`${setting.trap.url}/secrets`, 'http://169.254.169.254/latest/meta-data/']) {
-        setting.web.misbehave(redirectTo(place));
+      for (const url of [`${setting.trap.url}/secrets`, 'http://169.254.169.254/latest/meta-data/']) {
+        setting.web.misbehave(redirectTo(url));
         const { error, text } = await call(setting, 'web');
         expect(error).toMatch(anyReason);
         expect(text).not.toContain('secrets of');

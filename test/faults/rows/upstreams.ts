@@ -36,7 +36,7 @@ const textBackend = () =>
     response.end(wholeReply(url.includes('chat') ? 'chat' : 'text'));
   });
 
-const picture =
+const imageReply =
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQImWO4oKCAFTEMLQkAvk5EAeYFmHQAAAAASUVORK5CYII=';
 const imageBackend = () =>
   startUpstream(({ url = '' }, _body, response) => {
@@ -44,7 +44,7 @@ const imageBackend = () =>
       '/sdapi/v1/options': { sd_model_checkpoint: 'distant' },
       '/sdapi/v1/sd-models': [{ title: 'distant', model_name: 'distant' }],
       '/sdapi/v1/samplers': [{ name: 'Euler' }],
-      '/sdapi/v1/txt2img': { images: [picture], info: '{}' },
+      '/sdapi/v1/txt2img': { images: [imageReply], info: '{}' },
     };
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(lists[url] ?? []));
@@ -68,11 +68,11 @@ async function opened(start: StartServer): Promise<Setting> {
     trap,
     serves: async (kind) => {
       if (kind === 'image') {
-        const { status, body } = await drawn(base);
+        const { status, body } = await generateImage(base);
         if (status !== 200) throw new Error(`${status} ${body}`);
       } else {
-        const { status, text: said } = await ask(base, openai, 'Hello', false).reply;
-        if (status !== 200 || !said.includes(reply)) throw new Error(`${status} ${said}`);
+        const { status, text: message } = await ask(base, openai, 'Hello', false).reply;
+        if (status !== 200 || !message.includes(reply)) throw new Error(`${status} ${message}`);
       }
     },
     close: async () => {
@@ -81,7 +81,7 @@ async function opened(start: StartServer): Promise<Setting> {
   };
 }
 
-async function drawn(base: string, path = '/sdapi/v1/txt2img', signal?: AbortSignal) {
+async function generateImage(base: string, path = '/sdapi/v1/txt2img', signal?: AbortSignal) {
   const answer = await fetch(`${base}${path}`, {
     method: 'POST',
     body: JSON.stringify({ prompt: 'a star', width: 64, height: 64, steps: 1 }),
@@ -91,22 +91,22 @@ async function drawn(base: string, path = '/sdapi/v1/txt2img', signal?: AbortSig
 }
 
 /** Every dialect, whole and streamed, ends with a sentence like this one. */
-async function everywhereFails(asked: readonly UnderWay[], said: RegExp): Promise<void> {
-  for (const one of asked) {
+async function everywhereFails(requests: readonly UnderWay[], message: RegExp): Promise<void> {
+  for (const one of requests) {
     const { status, sentence } = await failedWith(one);
-    expect(sentence, `${one.dialect.name} ${one.stream}`).toMatch(said);
+    expect(sentence, `${one.dialect.name} ${one.stream}`).toMatch(message);
     expect([200, 500, 502, 503]).toContain(status);
   }
 }
 
-async function pictureFails(base: string, said: RegExp): Promise<void> {
+async function imageFails(base: string, message: RegExp): Promise<void> {
   for (const [path, sentence] of [
     ['/sdapi/v1/txt2img', sentenceOf.native],
     ['/v1/images/generations', sentenceOf.openai],
   ] as const) {
-    const { status, body } = await drawn(base, path);
+    const { status, body } = await generateImage(base, path);
     expect([500, 502, 503], body).toContain(status);
-    expect(sentence(JSON.parse(body))).toMatch(said);
+    expect(sentence(JSON.parse(body))).toMatch(message);
   }
 }
 
@@ -200,7 +200,7 @@ const misbehaving = ({ how, misbehaviour, text, image, short }: Row): readonly F
           kind: 'image',
           inject: async (setting: Setting) => {
             setting.image.misbehave(misbehaviour, isWork);
-            await pictureFails(setting.server.base, image);
+            await imageFails(setting.server.base, image);
             setting.image.misbehave();
           },
         } as const,
@@ -220,7 +220,7 @@ const redirects: readonly Fault<Setting>[] = [
     setting.text.misbehave(redirect, isWork);
     setting.image.misbehave(redirect, isWork);
     await everywhereFails(askEverywhere(setting.server.base, 'Hello'), /redirects are not followed/);
-    await pictureFails(setting.server.base, /redirects are not followed/);
+    await imageFails(setting.server.base, /redirects are not followed/);
     expect(setting.trap.requests()).toBe(0);
     setting.text.misbehave();
     setting.image.misbehave();
@@ -242,7 +242,7 @@ const others: readonly Fault<Setting>[] = [
     kind: 'image',
     inject: async ({ image, server }) => {
       await image.close();
-      await pictureFails(server.base, /is not reachable/);
+      await imageFails(server.base, /is not reachable/);
       await image.open();
     },
   },
@@ -271,10 +271,10 @@ const others: readonly Fault<Setting>[] = [
       const before = image.requests();
       image.misbehave(misbehaviours.hang, ({ url = '' }) => url.includes('txt2img'));
       const controller = new AbortController();
-      const asked = drawn(server.base, '/sdapi/v1/txt2img', controller.signal);
+      const requests = generateImage(server.base, '/sdapi/v1/txt2img', controller.signal);
       await expect.poll(image.requests).toBeGreaterThan(before);
       controller.abort();
-      await expect(asked).rejects.toThrow();
+      await expect(requests).rejects.toThrow();
       image.misbehave();
     },
   },
@@ -295,11 +295,11 @@ const others: readonly Fault<Setting>[] = [
     kind: 'text' as const,
     inject: async ({ text, server }: Setting) => {
       text.misbehave((_, socket) => void send(socket), isWork);
-      const asked = askEverywhere(server.base, 'Hello').filter(({ dialect }) => dialect.name !== 'native');
-      for (const { reply: whole } of asked) {
-        const { status, text: said } = await whole;
+      const requests = askEverywhere(server.base, 'Hello').filter(({ dialect }) => dialect.name !== 'native');
+      for (const { reply: whole } of requests) {
+        const { status, text: message } = await whole;
         expect(status).toBe(200);
-        expect(said).toMatch(/afar/);
+        expect(message).toMatch(/afar/);
       }
       text.misbehave();
     },

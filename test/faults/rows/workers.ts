@@ -59,10 +59,10 @@ const works: readonly Work[] = [
     kind: 'text',
     engine: 'llama',
     start: async (base, mark) => {
-      const asked = askEverywhere(base, `Tell me a story about ${mark}.`);
-      await Promise.all(asked.filter(({ stream }) => stream).map(({ begun }) => begun));
+      const running = askEverywhere(base, `Tell me a story about ${mark}.`);
+      await Promise.all(running.filter(({ stream }) => stream).map(({ begun }) => begun));
       await nativeClient(base).performanceWhere(({ queue }) => queue === 0);
-      return asked.map((one) => {
+      return running.map((one) => {
         const failed = failedWith(one);
         failed.catch(() => {});
         return { what: `${one.dialect.name}, ${one.stream ? 'streamed' : 'whole'}`, failed };
@@ -112,10 +112,10 @@ const works: readonly Work[] = [
 ];
 
 /** All of them fail with a sentence that says what happened. */
-async function fail(runnings: readonly Running[], said: RegExp): Promise<void> {
+async function fail(runnings: readonly Running[], message: RegExp): Promise<void> {
   for (const { what, failed } of runnings) {
     const { status, sentence } = await failed;
-    expect(sentence, what).toMatch(said);
+    expect(sentence, what).toMatch(message);
     expect([200, 500, 503], what).toContain(status);
   }
 }
@@ -145,10 +145,10 @@ const faultsOf = (work: Work): readonly Fault<StoringSubject>[] => {
       short: kind === 'text',
       inject: async (subject) => {
         const worker = await loaded(subject, work);
-        const asked = await start(subject.server.base, `a killed ${kind} engine`);
+        const running = await start(subject.server.base, `a killed ${kind} engine`);
         await atWork(worker);
         process.kill(worker, 'SIGKILL');
-        await fail(asked, lost);
+        await fail(running, lost);
       },
     },
     {
@@ -165,10 +165,10 @@ const faultsOf = (work: Work): readonly Fault<StoringSubject>[] => {
       kind,
       inject: async (subject) => {
         const worker = await loaded(subject, work);
-        const asked = await start(subject.server.base, `a stopped ${kind} engine`);
+        const running = await start(subject.server.base, `a stopped ${kind} engine`);
         await atWork(worker);
         process.kill(worker, 'SIGSTOP');
-        await fail(asked, silent);
+        await fail(running, silent);
       },
     },
     {
