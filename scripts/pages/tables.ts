@@ -32,7 +32,8 @@ const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest|html)$
 
 /** The access rules of all rows, without the files of the web client, which are open. */
 export function accessTable({ endpoints, sockets }: Rows): AccessTable {
-  const listed = endpoints.filter(({ dialect, path }) => dialect.name !== 'pages' || !pageFile.test(path));
+  const isFile = ({ match, path }: EndpointInfo) => match === 'folder' || pageFile.test(path);
+  const listed = endpoints.filter((row) => row.dialect.name !== 'pages' || !isFile(row));
   const rows = [...listed, ...sockets.map((socket) => ({ ...socket, method: 'SOCKET' }))];
   return new Map(rows.map((row) => [`${row.method} ${row.path}`, row]));
 }
