@@ -28,6 +28,7 @@ import {
   uncachedTokens,
   type WorkerContext,
 } from './prepare.ts';
+import { checkpoints } from './scheduling.ts';
 import { stepThreads } from './threads/step-threads.ts';
 
 /** The worker process: loads one model and serves it until its channel closes. */
@@ -141,14 +142,12 @@ function canHold({ layers, options }: Loaded): boolean {
   return !layers && options.lora.length === 0 && !options.deterministic;
 }
 
-/** Memory limit for the checkpoints of all slots, and the minimum share of one slot. */
-const checkpointMemory = { total: 2 * 2 ** 30, minPerSlot: 256 * 2 ** 20 };
-
 async function serve(loaded: Loaded, availableBefore: number) {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const portion = portionSize(options, context.batchCapacity);
-  const limits = { count: 8, bytes: Math.max(checkpointMemory.total / options.sequences, checkpointMemory.minPerSlot) };
+  const { maxCount: count, maxBytes, minSlotBytes } = checkpoints;
+  const limits = { count, bytes: Math.max(maxBytes / options.sequences, minSlotBytes) };
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
   const slots = Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence));
   const save = (slot: Slot) => saveBefore(worker, slot, undefined);

@@ -1,6 +1,6 @@
 /**
- * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts
- * and threads. Each constant has its reason; docs/figures.md has a table of what each heuristic gives.
+ * The heuristics of scheduling in the worker: which sequences share a batch, how much of a prompt is prefilled, padding, slots, drafts,
+ * threads, and which states are kept. Each constant has its reason; docs/figures.md has tables of what each heuristic gives.
  */
 
 /** The switches of what `decide` and `chooseSlot` do; the simulator turns them off one by one (`npm run bench -- scheduling`). */
@@ -66,8 +66,59 @@ export const slots = {
   evictableShare: 0.75,
   /** The shortest prefix to copy: computing a shorter one is as fast. */
   minCopy: 64,
+  /** A shorter common prefix is not reused: it saves no noticeable time. */
+  minReuse: 4,
   /** Recomputing up to this many tokens is cheaper than an extra forward pass per step. */
   maxRecompute: 512,
+} as const;
+
+export const pool = {
+  /** Free cells required for the reply to a prompt: with fewer it would soon be parked. */
+  headroom: 256,
+  /** A copy of a held sequence takes at most this share of the free memory. */
+  maxHeldShare: 0.25,
+} as const;
+
+/** Checkpoints of a memory that cannot be rewound to any token. */
+export const checkpoints = {
+  /** Of one slot. */
+  maxCount: 8,
+  /** Of all slots, and the least that one slot may take. */
+  maxBytes: 2 * 2 ** 30,
+  minSlotBytes: 256 * 2 ** 20,
+  /** The first index with a checkpoint: fewer tokens are computed faster than saved. */
+  minIndex: 32,
+  /** Tokens between two checkpoints of a reply: the most that a rewind into the reply computes again. */
+  replyInterval: 256,
+} as const;
+
+/** States of evicted sequences in memory. */
+export const keptStates = {
+  /** Without `--smartcache`: some chats, and the requests between their turns. */
+  maxCount: 32,
+  /** However much memory is free. */
+  maxBytes: 8 * 2 ** 30,
+  /** A few short chats fit on any machine. */
+  minBytes: 64 * 2 ** 20,
+  /** Memory to leave free, unless a quarter is more. */
+  minFreeBytes: 2 ** 30,
+  /** A state must save at least this many tokens more than the slots do: restoring takes time. */
+  minSaved: 64,
+  /** Added to every age: among the states of one minute, length and use decide which is dropped. */
+  ageOffsetMs: 60_000,
+  /** A state is copied out and in again; the third copy accounts for states that are never used again. */
+  copiesPerUse: 3,
+  /** Assumed until the first copy: one gigabyte a second. */
+  firstCopy: { amount: 2 ** 24, milliseconds: 16 },
+  /** A copy that seems slower than 500 megabytes a second had to wait for other programs, which delay computing as much. */
+  maxMsPerByte: 2e-6,
+  /** The time of fewer tokens is mostly that of a single step. */
+  minMeasured: 32,
+  /** A state that is computed in less time is short: losing it is hardly noticed, but copying hundreds of such states is. */
+  shortMs: 1000,
+  /** How many short states are kept since a state was last restored, and the pause after which one more is kept. */
+  maxUnused: 32,
+  unusedPauseMs: 20_000,
 } as const;
 
 export const drafts = {

@@ -5,7 +5,7 @@ import type { FromWorker, StatesAction } from '../../messages.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Exclusively } from '../media/projector.ts';
 import type { CellPool } from '../memory/cell-pool.ts';
-import { CopyCosts, maxStateBytes, minStateBytes, stateBound } from '../memory/kept-states.ts';
+import { CopyCosts, stateBound } from '../memory/kept-states.ts';
 import type { Slot } from '../memory/slot.ts';
 import { chooseSlot, type IsControl, relationOf } from '../memory/slot-choice.ts';
 import {
@@ -21,6 +21,7 @@ import {
   snapshotBytes,
   superseded,
 } from '../memory/snapshot.ts';
+import { keptStates } from '../scheduling.ts';
 import { DiskStore } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -293,9 +294,6 @@ interface MemoryView {
   readonly available: () => number;
 }
 
-/** The maximum number of snapshots in memory without `--smartcache`: some chats, and the requests between their turns. */
-const maxSnapshots = 32;
-
 /** The cache that the options request; undefined if they request none. */
 export async function openSnapshotCache(
   loaded: Loaded,
@@ -304,8 +302,8 @@ export async function openSnapshotCache(
   const { native, options, context, info, vocabulary } = loaded;
   const { smartCache, diskCache, reusePrompt } = options;
   if (!reusePrompt || (smartCache === 0 && !diskCache)) return undefined;
-  const count = smartCache < 0 ? maxSnapshots : smartCache;
-  const bytes = smartCache < 0 ? freeForStates(loaded, view) : () => maxStateBytes;
+  const count = smartCache < 0 ? keptStates.maxCount : smartCache;
+  const bytes = smartCache < 0 ? freeForStates(loaded, view) : () => keptStates.maxBytes;
   const changed = (figures: SnapshotFigures) => send({ type: 'snapshots', figures });
   const limits = (held: number) => ({ count, bytes: bytes(held) });
   const memory = smartCache === 0 ? undefined : new MemoryStore({ limits, now: steadyTime, changed });
@@ -348,7 +346,8 @@ function freeForStates({ options, context, contextSize, info }: Loaded, { availa
   const memory = { availableBytes: availableBefore, weightBytes: sizeBytes * onProcessor, contextBytes };
   const bound = stateBound(memory);
   const expected = available() - contextBytes;
-  return (held: number): number => Math.max(minStateBytes, Math.min(bound, bound + available() + held - expected));
+  return (held: number): number =>
+    Math.max(keptStates.minBytes, Math.min(bound, bound + available() + held - expected));
 }
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };

@@ -1,3 +1,4 @@
+import { pool } from '../scheduling.ts';
 import type { Slot } from './slot.ts';
 
 /** A sequence of the pool; `cells` are those that it has or will take for its prompt. */
@@ -38,9 +39,6 @@ export function evictionsFor<Sequence extends PoolSequence>(
 function idleByAge<Sequence extends PoolSequence>(sequences: readonly Sequence[]): Sequence[] {
   return sequences.filter(({ busy, cells }) => !busy && cells > 0).sort((a, b) => a.usedAt - b.usedAt);
 }
-
-/** Free cells required for the reply to a prompt: with fewer it would soon be parked. */
-const headroom = 256;
 
 interface Waiting {
   /** Undefined once the prompt was abandoned. */
@@ -133,7 +131,7 @@ export class CellPool {
 
 const withHeadroom = <Sequence>(need: CellNeed<Sequence>): CellNeed<Sequence> => ({
   ...need,
-  cells: need.cells + headroom,
+  cells: need.cells + pool.headroom,
 });
 
 function once(work: () => void): () => void {

@@ -1,3 +1,4 @@
+import { pool } from '../scheduling.ts';
 import type { CellPool } from './cell-pool.ts';
 import type { Slot } from './slot.ts';
 
@@ -11,25 +12,22 @@ interface HeldDeps {
   readonly availableBytes: () => number;
 }
 
-/** A copy of what was computed takes at most this share of the free memory. */
-const maxShare = 0.25;
-
 /** Slots of generations that are held: another slot has their sequence meanwhile. */
 export class HeldSlots {
   constructor(private readonly deps: HeldDeps) {}
 
   leave(slot: Slot): void {
     const { slots, newSlot, availableBytes } = this.deps;
-    slot.leave(maxShare * availableBytes());
+    slot.leave(pool.maxHeldShare * availableBytes());
     slots[slots.indexOf(slot)] = newSlot(slot.sequence);
   }
 
   /** False while no sequence is free. Its own is preferred, then the one that was used least recently. */
   arrive(slot: Slot): boolean {
-    const { slots, pool, save } = this.deps;
+    const { slots, save } = this.deps;
     const free = slots.filter(({ busy }) => !busy).sort((one, other) => one.usedAt - other.usedAt);
     const replaced = free.find(({ sequence }) => sequence === slot.sequence) ?? free[0];
-    if (!replaced || pool?.fits(slot) === false) return false;
+    if (!replaced || this.deps.pool?.fits(slot) === false) return false;
     save(replaced);
     replaced.clear();
     slots[slots.indexOf(replaced)] = slot;

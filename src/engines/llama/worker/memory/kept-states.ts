@@ -1,10 +1,13 @@
+import { MeasuredRate } from '../../../../core/measured-rate.ts';
+import { keptStates } from '../scheduling.ts';
 import { type CacheLimits, commonPrefix, type SnapshotEntry } from './snapshot.ts';
+
+const { ageOffsetMs, copiesPerUse, firstCopy, maxMsPerByte, minMeasured, shortMs, maxUnused, unusedPauseMs } =
+  keptStates;
+const { maxBytes, minBytes, minFreeBytes } = keptStates;
 
 /** A state in memory; `uses` is how often it was restored. */
 export type KeptState = Pick<SnapshotEntry, 'tokens' | 'bytes' | 'usedAt'> & { readonly uses: number };
-
-/** Added to every age: among the states of one minute, length and use decide. */
-const ageOffsetMs = 60_000;
 
 /**
  * The states to drop so that the rest is within the limits, the least valuable first. The value of a state is the number of tokens
@@ -59,35 +62,19 @@ function commonLengths(sequences: readonly Int32Array[]) {
   };
 }
 
-/** A state is copied out and in again; the third copy accounts for states that are never used again. */
-const copiesPerUse = 3;
-/** Assumed until the first copy: one gigabyte a second. */
-const firstCopy = { amount: 2 ** 24, milliseconds: 16 };
-/** A copy that seems slower than 500 megabytes a second had to wait for other programs, which delay computing as much. */
-const maxMsPerByte = 2e-6;
-/** Weight of the earlier measurements relative to a new one. */
-const decay = 0.8;
-/** The time of fewer tokens is mostly that of a single step. */
-const minMeasured = 32;
-
-/** A state that is computed in less time is short: losing it is hardly noticed, but copying hundreds of such states is. */
-const momentMs = 1000;
-/** How many short states are kept since a state was last restored, and the pause after which one more is kept. */
-const unusedShortStates = { max: 32, pauseMs: 20_000 };
-
 /** How long computing tokens and copying states takes, and whether states are used, as measured so far. */
 export class CopyCosts {
-  #computed: Measured | undefined;
-  #copied: Measured = firstCopy;
+  readonly #computed = new MeasuredRate();
+  readonly #copied = new MeasuredRate(firstCopy);
   /** Short states since the last one of any length was restored, less those of the pauses since. */
   #unused = { count: 0, at: 0 };
 
   computed(tokens: number, milliseconds: number): void {
-    if (tokens >= minMeasured) this.#computed = added(this.#computed, tokens, milliseconds);
+    if (tokens >= minMeasured) this.#computed.add(tokens, milliseconds);
   }
 
   copied(bytes: number, milliseconds: number): void {
-    this.#copied = added(this.#copied, bytes, Math.min(milliseconds, bytes * maxMsPerByte));
+    this.#copied.add(bytes, Math.min(milliseconds, bytes * maxMsPerByte));
   }
 
   /** A state of this many tokens was kept. */
@@ -106,7 +93,7 @@ export class CopyCosts {
 
   /** Whether it is short, and none of the last short ones was continued: single requests of many people, or of a program. */
   isUnlikelyUsed(tokens: number, now: number): boolean {
-    return this.#isShort(tokens) && this.#unusedAt(now) > unusedShortStates.max - 1;
+    return this.#isShort(tokens) && this.#unusedAt(now) > maxUnused - 1;
   }
 
   /** Milliseconds that restoring a state saves if it has this many tokens of a prompt; 0 or less if it takes longer. */
@@ -115,38 +102,22 @@ export class CopyCosts {
   }
 
   #unusedAt(now: number): number {
-    return Math.max(0, this.#unused.count - (now - this.#unused.at) / unusedShortStates.pauseMs);
+    return Math.max(0, this.#unused.count - (now - this.#unused.at) / unusedPauseMs);
   }
 
   #isShort(tokens: number): boolean {
-    return this.#computeMs(tokens) < momentMs;
+    return this.#computeMs(tokens) < shortMs;
   }
 
   /** Until something was computed, a slow machine is assumed. */
   #computeMs(tokens: number): number {
-    return tokens * (this.#computed ? this.#computed.milliseconds / this.#computed.amount : 1e3);
+    return tokens * (this.#computed.msPerUnit ?? 1e3);
   }
 
   #copyMs(bytes: number): number {
-    return (bytes * this.#copied.milliseconds) / this.#copied.amount;
+    return bytes * (this.#copied.msPerUnit ?? 0);
   }
 }
-
-type Measured = Readonly<Record<'amount' | 'milliseconds', number>>;
-
-function added(before: Measured = { amount: 0, milliseconds: 0 }, amount: number, milliseconds: number): Measured {
-  return {
-    amount: decay * before.amount + amount,
-    milliseconds: decay * before.milliseconds + Math.max(0, milliseconds),
-  };
-}
-
-/** Upper limit, however much memory is free. */
-export const maxStateBytes = 8 * 2 ** 30;
-/** Lower limit: a few short chats fit on any machine. */
-export const minStateBytes = 64 * 2 ** 20;
-/** Memory to leave free, unless a quarter is more. */
-const minFreeBytes = 2 ** 30;
 
 /** Memory before the load, that of the weights, and that of the context when it is full. */
 type MemoryFacts = Readonly<Record<'availableBytes' | 'weightBytes' | 'contextBytes', number>>;
@@ -155,5 +126,5 @@ type MemoryFacts = Readonly<Record<'availableBytes' | 'weightBytes' | 'contextBy
 export function stateBound({ availableBytes, weightBytes, contextBytes }: MemoryFacts): number {
   const left = Math.max(0, availableBytes - weightBytes);
   const free = left - Math.min(contextBytes, left / 2);
-  return Math.floor(Math.max(minStateBytes, Math.min(maxStateBytes, free - Math.max(minFreeBytes, free / 4))));
+  return Math.floor(Math.max(minBytes, Math.min(maxBytes, free - Math.max(minFreeBytes, free / 4))));
 }

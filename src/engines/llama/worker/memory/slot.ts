@@ -1,10 +1,8 @@
 import type { MediumSpan } from '../media/media-prompt.ts';
+import { checkpoints } from '../scheduling.ts';
 import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
 import type { Context, DecodeResult } from './context.ts';
 import { type CacheLimits, type Checkpoint, Checkpoints, checkpointCuts, type Snapshot } from './snapshot.ts';
-
-/** Tokens between two checkpoints of a reply: the most that a rewind into the reply computes again. */
-const replyCheckpointInterval = 256;
 
 /**
  * One sequence of the context: the tokens of prompt and reply, with images and audio among them, and how many are in the cache. The
@@ -53,7 +51,7 @@ export class Slot {
     readonly context: Context,
     sequence: number,
     capacity: number,
-    limits: CacheLimits = { count: 8, bytes: 2 ** 30 },
+    limits: CacheLimits = { count: checkpoints.maxCount, bytes: 2 ** 30 },
     /** Size of the steady portions; undefined if a batch may have any number of tokens. */
     readonly portion?: number,
   ) {
@@ -348,7 +346,7 @@ export class Slot {
     if (this.drafted > 0 || this.#position(this.computed) !== this.computed) return false;
     if (this.computed < this.#replyStart) return cuts.includes(this.computed);
     return (
-      this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + replyCheckpointInterval
+      this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + checkpoints.replyInterval
     );
   }
 

@@ -1,5 +1,5 @@
 import type { StoreHealth } from '../../../../core/text-service.ts';
-import { batching } from '../scheduling.ts';
+import { batching, checkpoints, keptStates, slots } from '../scheduling.ts';
 import type { PromptPlan } from '../text/prompt.ts';
 
 /** The computed state of a sequence, to be restored instead of computing its tokens again. */
@@ -41,9 +41,6 @@ export interface SnapshotStore {
   health?(): StoreHealth;
 }
 
-/** A snapshot must save at least this many tokens more than the slots do: restoring takes time. */
-const minSaved = 64;
-
 /**
  * The snapshot that gains most, if enough: it saves the tokens up to the first difference or, without rewinding, to the last checkpoint
  * before it. `gain` is the benefit of saved tokens less the cost of copied bytes.
@@ -60,7 +57,7 @@ export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'che
     const common = Math.min(commonPrefix(entry.tokens, prompt), prompt.length - 1);
     const whole = canRewind || entry.tokens.length <= common;
     const saved = whole ? common : (entry.checkpoints.findLast((index) => index <= common) ?? 0);
-    if (saved < reusable + minSaved) continue;
+    if (saved < reusable + keptStates.minSaved) continue;
     const gained = gain(saved - reusable, entry.bytes);
     if (gained > (best?.gained ?? 0)) best = { entry, saved, gained };
   }
@@ -172,9 +169,6 @@ export interface CutOptions extends Readonly<Record<'from' | 'end' | 'spare', nu
 /** Distances of checkpoints from the end of a prompt: 1 serves the same prompt again; a change costs a small multiple of its distance. */
 const distances = Array.from({ length: 7 }, (_, power) => (power === 0 ? 1 : 4 ** (power - 1) * batching.minChunk + 1));
 
-/** The first index with a checkpoint: fewer tokens are computed faster than saved. */
-const minCheckpoint = 32;
-
 /** Indices at which prefill stops for a checkpoint, ascending. */
 export function checkpointCuts({ from, end, spare, startsTurn }: CutOptions): readonly number[] {
   const cuts: number[] = [];
@@ -183,7 +177,7 @@ export function checkpointCuts({ from, end, spare, startsTurn }: CutOptions): re
     const cut = distance === 1 ? end - 1 : turnBefore(end - distance, distance, startsTurn);
     const before = distance === 1 ? from : from + batching.minChunk - 1;
     const known = cuts[0] ?? Number.POSITIVE_INFINITY;
-    if (cut >= minCheckpoint && cut > before && cut < known) cuts.unshift(cut);
+    if (cut >= checkpoints.minIndex && cut > before && cut < known) cuts.unshift(cut);
   }
   return cuts;
 }
@@ -218,8 +212,6 @@ interface Reuse {
   readonly keep: number;
 }
 
-/** A shorter common prefix saves no noticeable time. */
-const minReuse = 4;
 const nothing: Reuse = { shift: undefined, keep: 0 };
 
 /** How many cached tokens the new prompt reuses. At least one token is left to compute, for the first logits. */
@@ -234,7 +226,7 @@ export function planReuse(
   const shifted = canShift ? planShift(cached, plan, contextSize, common) : undefined;
   if (shifted) return shifted;
   const keep = Math.min(common, prompt.length - 1);
-  return keep < minReuse ? nothing : { shift: undefined, keep };
+  return keep < slots.minReuse ? nothing : { shift: undefined, keep };
 }
 
 /** Shifts only for a long exact match later in the cache: the values of shifted cells still depend on the removed tokens. */
