@@ -49,11 +49,11 @@ function withoutBytes(text: string, count: number): string {
   return first < 0 || inCharacter ? text : bytes.subarray(0, first).toString();
 }
 
-/** `bytesOfLast`: how many bytes of the last token were shown, if it is not whole yet; else 0. */
+/** `bytesOfLast`: how many bytes of the last token were sent, if it is not whole yet; else 0. */
 function tokenMatcher() {
   /** Tokens whose text has not come yet, and perhaps never will. */
   let early: TokenLogprob[] = [];
-  /** Of the last shown token: the bytes that have not come yet, and how many have. */
+  /** Of the last sent token: the bytes that are still missing, and how many were sent. */
   let rest: readonly number[] = [];
   let visibleBytes = 0;
 
@@ -86,7 +86,7 @@ function tokenMatcher() {
 
 const nothing = { visible: undefined, bytesOfLast: 0 };
 
-/** The first token at this place of the text: with its leading blanks if there is one, else without them. */
+/** The first token at this position of the text: with its leading blanks if there is one, else without them. */
 function firstAt(tokens: readonly TokenLogprob[], from: number, text: Uint8Array, position: number) {
   for (const blanksOf of [() => 0, leadingBlanks]) {
     for (let index = from; index < tokens.length; index += 1) {
@@ -104,7 +104,7 @@ function leadingBlanks(bytes: readonly number[]): number {
   return first === -1 ? bytes.length : first;
 }
 
-/** How many bytes of a token are at this place of the text, up to the end of either; 0 if they differ. */
+/** How many bytes of a token are at this position of the text, up to the end of either; 0 if they differ. */
 function agreement(token: readonly number[], text: Uint8Array, position: number): number {
   const length = Math.min(token.length, text.length - position);
   for (let index = 0; index < length; index += 1) if (token[index] !== text[position + index]) return 0;

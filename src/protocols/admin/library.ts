@@ -56,7 +56,7 @@ export function hubEndpoints({ access, library, recommended }: HubServices): Pla
         if (!listed)
           throw new AppError('invalid-field', { field: 'model', expected: 'owner/name of a model on the hub' });
         return listed.then(
-          (found) => json(snakeCase(found)),
+          (files) => json(snakeCase(files)),
           (error: unknown) => failed('The files cannot be listed', error),
         );
       },

@@ -27,8 +27,8 @@ export function logEndpoints({ access, log, redact }: LogServices): PlainEndpoin
       'log',
       (lines, { query }) => {
         const after = Number(query.get('after') ?? 0);
-        const found = lines.after(Number.isFinite(after) ? after : 0);
-        return { lines: found.map((one) => ({ ...one, time: moment(one.time), text: redact(one.text) })) };
+        const recent = lines.after(Number.isFinite(after) ? after : 0);
+        return { lines: recent.map((one) => ({ ...one, time: moment(one.time), text: redact(one.text) })) };
       },
     ),
   ];

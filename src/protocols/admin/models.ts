@@ -59,8 +59,8 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       '/api/admin/engine_output',
       'The last lines that the engine program of a model has printed (`?model=NAME`); none of a model without one.',
       async (call: Call) => {
-        const asked = call.query.get('model') ?? '';
-        const held = (services.memory?.list() ?? []).find(({ name, output }) => output && equalName(name, asked));
+        const requested = call.query.get('model') ?? '';
+        const held = (services.memory?.list() ?? []).find(({ name, output }) => output && equalName(name, requested));
         return json({ lines: (mayAdminister(access, call) && held?.output?.()) || [] });
       },
       { response: 'engineOutput' },
@@ -69,8 +69,8 @@ export function modelStatusEndpoints(services: ModelStatusServices): ModelEndpoi
       '/api/admin/models',
       'The models and configs on this machine, for reload_config.',
       async (call: Call) => {
-        const found = mayAdminister(access, call) ? await (await library?.())?.list() : undefined;
-        return json({ models: (found ?? []).map(libraryEntry) });
+        const files = mayAdminister(access, call) ? await (await library?.())?.list() : undefined;
+        return json({ models: (files ?? []).map(libraryEntry) });
       },
       { response: 'modelFiles' },
     ),
@@ -126,8 +126,8 @@ async function textModels(context: ModelStatusContext, services: ModelStatusServ
 }
 
 /** `inactive` is the name while the model has failed to load. */
-function shortName(shown: string, own: string): string {
-  return shown === 'inactive' ? own : shown.replace(/^koboldcpp\//, '');
+function shortName(modelName: string, own: string): string {
+  return modelName === 'inactive' ? own : modelName.replace(/^koboldcpp\//, '');
 }
 
 function textStatus(

@@ -119,8 +119,8 @@ export function peopleEndpoints(services: PeopleServices): PlainEndpoint[] {
   const signOut = (known: People, session: string | undefined, call: Call): Promise<number> => {
     const { query } = call;
     if (query.get('everywhere') === '1') return known.signOut(isOwn(call));
-    const wanted = query.get('device') ?? session;
-    return known.signOut((one) => one.id === wanted && isOwn(call)(one));
+    const id = query.get('device') ?? session;
+    return known.signOut((one) => one.id === id && isOwn(call)(one));
   };
   /** Ends what the last part of the path names. */
   const ending = (path: string, summary: string, what: string, end: (own: People, id: string) => Promise<unknown>) =>

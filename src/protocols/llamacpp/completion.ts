@@ -126,7 +126,7 @@ async function complete(
   );
 }
 
-/** All replies share one place in the queue, so that stopping one would stop them all. */
+/** All replies share one queue slot, so that stopping one would stop them all. */
 function refuseEarlyStopOfMany({ minIndent, milliseconds }: EarlyStop, count: number): void {
   const field = minIndent > 0 ? 'n_indent' : milliseconds > 0 ? 't_max_predict_ms' : undefined;
   if (field === undefined || count <= 1) return;
@@ -149,11 +149,11 @@ async function* stopEarly(
     }
     if (over) continue;
     firstAt ??= now();
-    const shown = text.length;
+    const sentLength = text.length;
     text += event.text;
     const end = lineTooShallow(text, rule.minIndent);
     const late = rule.milliseconds > 0 && now() - firstAt > rule.milliseconds && text.includes('\n');
-    yield end === undefined ? event : { ...event, text: text.slice(shown, end) };
+    yield end === undefined ? event : { ...event, text: text.slice(sentLength, end) };
     if (end === undefined && !late) continue;
     over = true;
     stop();
@@ -209,11 +209,11 @@ async function* encodeStream(events: AsyncIterable<GenerationEvent>, view: Reply
   function piece(text: string, logprobs: readonly TokenLogprob[] | undefined, progress?: PromptProgressBody): string {
     const { promptTokens: total, predicted } = record;
     const tokens = output.returnTokens && logprobs ? logprobs.map(({ token }) => token).join(',') : '';
-    const shown = output.alternatives > 0 ? logprobs : undefined;
+    const reported = output.alternatives > 0 ? logprobs : undefined;
     return [
       `${head}${JSON.stringify(text)},"tokens":[${tokens}],"stop":false,"id_slot":0,`,
       `"tokens_predicted":${predicted},"tokens_evaluated":${total}`,
-      shown ? `,"completion_probabilities":${JSON.stringify(probabilities(shown, output))}` : '',
+      reported ? `,"completion_probabilities":${JSON.stringify(probabilities(reported, output))}` : '',
       output.timingsPerToken ? `,"timings":${JSON.stringify(timings())}` : '',
       progress ? `,"prompt_progress":${JSON.stringify(progress)}` : '',
       '}',

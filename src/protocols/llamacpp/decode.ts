@@ -65,9 +65,9 @@ export type EarlyStop = ReturnType<typeof decodeOptions>['earlyStop'];
 
 /** With 0 the prompt is only read into the cache; less than 0 means as much as the server gives. */
 function decodeLength(fields: OptionFields, otherwise: number, limits: ControlLimits): number {
-  const asked = fields.n_predict ?? fields.max_tokens ?? fields.max_completion_tokens;
-  if (asked === undefined) return otherwise;
-  return asked === 0 ? 0 : limitTokens(asked, limits);
+  const requested = fields.n_predict ?? fields.max_tokens ?? fields.max_completion_tokens;
+  if (requested === undefined) return otherwise;
+  return requested === 0 ? 0 : limitTokens(requested, limits);
 }
 
 /** A sampler under its native name wins over the name of this dialect. */
@@ -88,16 +88,16 @@ function decodeSeed(seed: number | undefined): Partial<Sampling> {
   return { seed: seed === 0 ? seedForZero : seed };
 }
 
-/** `given` is the grammar of `grammar`; `json_schema` beside it is a contradiction. */
+/** `explicit` is the grammar of `grammar`; `json_schema` beside it is a contradiction. */
 export function decodeGrammar(
   fields: Pick<OptionFields, 'json_schema' | 'grammar_lazy' | 'grammar_triggers'>,
-  given: Grammar | undefined,
+  explicit: Grammar | undefined,
   schemaToGrammar: SchemaToGrammar,
 ): Grammar | undefined {
   const { json_schema: schema, grammar_lazy: lazy } = fields;
-  if (!isAbsent(schema) && given) throw wrong('json_schema', 'absent where there is a grammar');
+  if (!isAbsent(schema) && explicit) throw wrong('json_schema', 'absent where there is a grammar');
   if (!isAbsent(schema) && !isObject(schema)) throw wrong('json_schema', 'a JSON schema');
-  const grammar = schema ? { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false } : given;
+  const grammar = schema ? { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false } : explicit;
   return grammar && lazy ? { ...grammar, triggers: decodeTriggers(fields.grammar_triggers) } : grammar;
 }
 
@@ -132,16 +132,16 @@ function decodeTrigger(trigger: unknown): GrammarTrigger {
 }
 
 /** Patterns are searched in linear time, which some features of other engines do not allow. */
-function checked(pattern: string, spoken: string): string {
+function checked(pattern: string, source: string): string {
   try {
     // First as it was sent, for the position in the error.
-    for (const source of [spoken, pattern]) compilePattern(source);
+    for (const each of [source, pattern]) compilePattern(each);
     return pattern;
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    const place = error.place === undefined ? '' : ` at character ${error.place}`;
-    const shown = spoken.length > 100 ? `${spoken.slice(0, 100)}…` : spoken;
-    throw refusal(`patterns that can be searched for, but in ${JSON.stringify(shown)}${place} ${error.message}`);
+    const position = error.place === undefined ? '' : ` at character ${error.place}`;
+    const excerpt = source.length > 100 ? `${source.slice(0, 100)}…` : source;
+    throw refusal(`patterns that can be searched for, but in ${JSON.stringify(excerpt)}${position} ${error.message}`);
   }
 }
 

@@ -85,11 +85,11 @@ export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingContext>[] = [
 ];
 
 /** A bare array; each entry has an array of vectors, because there may be one for each token. */
-async function answerEmbedding(call: Call, parts: EmbeddingContext): Promise<Reply> {
+async function answerEmbedding(call: Call, context: EmbeddingContext): Promise<Reply> {
   const { embd_normalize: norm, truncate, pooling, ...fields } = f.readFields(embeddingFields, await bodyOf(call));
   const inputs = fields.content ?? fields.input;
   if (!inputs) throw f.wrong('content', 'a string or an array of strings');
-  const { service } = answering(parts, fields.model);
+  const { service } = answering(context, fields.model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
   call.watch?.decoded?.(request);
   const { vectors, truncated } = await service.embed(request, requestContextOf(call, fields.genkey));
@@ -102,11 +102,11 @@ async function answerEmbedding(call: Call, parts: EmbeddingContext): Promise<Rep
   return jsonText(text, truncatedHeader(truncated, 'input'));
 }
 
-async function answerRerank(call: Call, parts: EmbeddingContext): Promise<Reply> {
+async function answerRerank(call: Call, context: EmbeddingContext): Promise<Reply> {
   const fields = f.readFields(rerankFields, await bodyOf(call));
   const documents = fields.texts ?? fields.documents;
   if (!documents) throw f.wrong('documents', `an array of 1 to ${maxInputs} documents`);
-  const { service, model } = answering(parts, fields.model);
+  const { service, model } = answering(context, fields.model);
   const { query, truncate } = fields;
   const ranked = await service.rank({ query, documents, truncate }, requestContextOf(call, fields.genkey));
   const headers = truncatedHeader(ranked.truncated, fields.texts ? 'texts' : 'documents');
@@ -116,8 +116,8 @@ async function answerRerank(call: Call, parts: EmbeddingContext): Promise<Reply>
     .sort((left, right) => right.score - left.score || left.index - right.index)
     .slice(0, fields.top_n);
   if (fields.texts) {
-    const shown = best.map((entry) => (fields.return_text ? { ...entry, text: documents[entry.index] } : entry));
-    return json(shown, 200, headers);
+    const results = best.map((entry) => (fields.return_text ? { ...entry, text: documents[entry.index] } : entry));
+    return json(results, 200, headers);
   }
   const results = best.map(({ index, score }) => ({
     index,

@@ -43,7 +43,7 @@ export function encodeRequest(request: GenerationRequest, { stream, defaults }: 
 
 const { sampler_seed: seedName, ...ownSamplers } = samplerNames('llamaCpp');
 
-/** The places of media are marks in the text. */
+/** The positions of media are marks in the text. */
 function encodePrompt({ prompt, memory, media }: GenerationRequest): unknown {
   const text = memory + prompt;
   if (media.length === 0) return text;

@@ -79,19 +79,19 @@ export const modelMemoryEndpoints: readonly ModelEndpoint<ModelMemoryContext>[] 
 
 async function change(call: Call, context: ModelMemoryContext, action: 'load' | 'unload'): Promise<Reply> {
   const { model } = f.readFields(modelFields, await bodyOf(call));
-  const found = findHeld(model, context);
-  if (!found) throw new AppError('model-not-found', { model });
+  const held = findHeld(model, context);
+  if (!held) throw new AppError('model-not-found', { model });
   // Its state shows how it goes.
-  context.memory?.[action](found.kind, found.name).catch(() => undefined);
+  context.memory?.[action](held.kind, held.name).catch(() => undefined);
   return json({ success: true });
 }
 
 /** The text model of the call, or one of another kind. */
-function findHeld(asked: string, { name, modelName, memory }: ModelMemoryContext): HeldModel | undefined {
+function findHeld(requested: string, { name, modelName, memory }: ModelMemoryContext): HeldModel | undefined {
   const held = memory?.list() ?? [];
-  const isText = sameName(asked, modelName()) || sameName(asked, name);
+  const isText = sameName(requested, modelName()) || sameName(requested, name);
   const text = held.find((one) => one.kind === 'text' && one.name === name);
-  return (isText ? text : undefined) ?? findNamed(held, (one) => [one.name], asked);
+  return (isText ? text : undefined) ?? findNamed(held, (one) => [one.name], requested);
 }
 
 const tokenizeFields = {
@@ -131,7 +131,7 @@ async function tokenize(call: Call, { text }: ChatReader): Promise<Reply> {
   const { content, add_special: addSpecial, parse_special: parseSpecial } = fields;
   // Only the first text of a list is the beginning; numbers stay as they are.
   const first = content.findIndex((piece) => typeof piece === 'string');
-  const found = await Promise.all(
+  const tokenLists = await Promise.all(
     content.map((piece, index) =>
       typeof piece === 'number'
         ? [piece]
@@ -140,7 +140,7 @@ async function tokenize(call: Call, { text }: ChatReader): Promise<Reply> {
   );
   // Not earlier: the tokenizer waits for a model that is being loaded.
   refuseWithoutModel(text.state());
-  const tokens = found.flat();
+  const tokens = tokenLists.flat();
   if (!fields.with_pieces) return json({ tokens });
   const pieces = await text.pieces(tokens);
   return json({ tokens: tokens.map((id, index) => ({ id, piece: pieces[index] ?? '' })) });

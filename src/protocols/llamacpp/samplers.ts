@@ -135,13 +135,13 @@ export async function resolveBias(
 ): Promise<Pick<GenerationControls, 'logitBias' | 'bannedTokens'>> {
   const logitBias = new Map<number, number>();
   const bannedTokens = new Set<number>();
-  const found = await Promise.all(
+  const biases = await Promise.all(
     entries.map(async ({ target, value }) => ({
       tokens: typeof target === 'number' ? [target] : await text.tokenize(target, { addSpecial: false }),
       value,
     })),
   );
-  for (const { tokens, value } of found) {
+  for (const { tokens, value } of biases) {
     for (const token of tokens) {
       if (value === false) bannedTokens.add(token);
       else logitBias.set(token, value);

@@ -96,8 +96,9 @@ function healthReply({ authorized }: Call, { text }: StatusContext): Reply {
 /** Load balancers ask for a failure if no slot is free. */
 function slotsReply({ query }: Call, { slotsOf, text }: StatusContext): Reply {
   const slots = slotsOf(text);
-  const wanted = query.get('fail_on_no_slot');
-  if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
+  const failOnNoSlot = query.get('fail_on_no_slot');
+  if (failOnNoSlot !== null && failOnNoSlot !== '0' && slots.allBusy)
+    return json(errorBody(503, 'no slot available'), 503);
   return json(slots.report(text.contextSize()));
 }
 
@@ -172,8 +173,8 @@ const capabilityWords: Readonly<Record<string, RegExp>> = {
 };
 
 function templateCapabilities(template: string): object {
-  const found = Object.entries(capabilityWords).map(([name, words]) => [name, words.test(template)]);
-  return { supports_string_content: template !== '', ...Object.fromEntries(found) };
+  const capabilities = Object.entries(capabilityWords).map(([name, words]) => [name, words.test(template)]);
+  return { supports_string_content: template !== '', ...Object.fromEntries(capabilities) };
 }
 
 function newTask(id: number, request: GenerationRequest, job: object) {

@@ -245,9 +245,9 @@ export function documentEndpoints(deps: DocumentDeps): PlainEndpoint[] {
 const filesReply = (files: readonly CollectionFile[]): Reply => json({ files: files.map(fileBody) });
 
 async function passageReply(library: DocumentLibrary, id: string): Promise<Reply> {
-  const found = await library.passage(id);
-  if (!found) throw new AppError('not-stored', { what: 'passage', id });
-  const { passage, before, after } = found;
+  const match = await library.passage(id);
+  if (!match) throw new AppError('not-stored', { what: 'passage', id });
+  const { passage, before, after } = match;
   return json({ ...passageBody(passage), before, after });
 }
 
@@ -359,18 +359,18 @@ async function search(call: Call, library: DocumentLibrary): Promise<Reply> {
   if (queries.length > maxQueries) throw f.wrong(field, `at most ${maxQueries} texts`);
   if (queries.some((query) => query.length > maxQuery)) throw f.wrong(field, `at most ${maxQuery} characters`);
   const collections = await idsOf(library, sent.collections);
-  const found = await library.search(
+  const matches = await library.search(
     { queries, collections, limit, ...f.sentMembers({ filter, rerank, conversation }) },
     call.signal,
   );
-  return json({ queries: found.queries, results: found.hits.map(hitBody), notes: found.notes });
+  return json({ queries: matches.queries, results: matches.hits.map(hitBody), notes: matches.notes });
 }
 
 /** Of the named collections, or of all. */
 async function idsOf(library: DocumentLibrary, names: readonly string[] | undefined): Promise<readonly string[]> {
   if (!names) return (await library.collections()).map(({ id }) => id);
-  const found = await Promise.all(names.map((name) => collectionOf(library, name)));
-  return [...new Set(found.map(({ id }) => id))];
+  const collections = await Promise.all(names.map((name) => collectionOf(library, name)));
+  return [...new Set(collections.map(({ id }) => id))];
 }
 
 function collectionBody(collection: Collection): object {

@@ -104,9 +104,9 @@ export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint 
       const input = await readInput(call, searchFields);
       if (!input) return json([], 400);
       const { pages, problem } = await search.find(input.q, call.signal);
-      const found = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
+      const results = pages.map(({ title, url, description, content }) => ({ title, url, desc: description, content }));
       // Clients expect a list, so the problem is in a header.
-      return json(found, 200, noteHeaders(problem === undefined ? [] : [problem]));
+      return json(results, 200, noteHeaders(problem === undefined ? [] : [problem]));
     },
     { fields: searchFields, response: 'webSearch' },
   );

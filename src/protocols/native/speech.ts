@@ -36,12 +36,12 @@ const nativeSpeechFields = {
 };
 
 /** Sent whole: clients of this dialect decode it as one file. */
-async function answerSpeech(call: Call, parts: Pick<SpeechContext, 'taskServices'>): Promise<Reply> {
+async function answerSpeech(call: Call, context: Pick<SpeechContext, 'taskServices'>): Promise<Reply> {
   const body = await bodyOf(call);
   const { use_mp3, response_format, speed: sent, ...fields } = f.readFields(nativeSpeechFields, body);
   const format = use_mp3 ? 'mp3' : response_format;
   const speed = f.clamp(sent, speedRange.min, speedRange.max);
-  const begun = await speak(call, fields, parts, { speed, format, streamed: false });
+  const begun = await speak(call, fields, context, { speed, format, streamed: false });
   return wholeSound(begun, { format, name: 'output', headers: ignoredHeader(nativeSpeechFields, body) });
 }
 

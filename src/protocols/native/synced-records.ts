@@ -71,10 +71,10 @@ async function list(call: Call, records: SyncedRecords): Promise<Reply> {
 async function load(call: Call, records: SyncedRecords): Promise<Reply> {
   const { kind, id } = readFields(nameFields, await bodyOf(call));
   const name = recordName(kind, id);
-  const found = name && (await records.load(name));
-  if (!found) return failed('There is no such record.', 404);
-  const head = Buffer.from(`{"success":true,"revision":${found.revision},"record":`);
-  return jsonText(Buffer.concat([head, found.json, Buffer.from('}')]));
+  const record = name && (await records.load(name));
+  if (!record) return failed('There is no such record.', 404);
+  const head = Buffer.from(`{"success":true,"revision":${record.revision},"record":`);
+  return jsonText(Buffer.concat([head, record.json, Buffer.from('}')]));
 }
 
 async function save(call: Call, records: SyncedRecords): Promise<Reply> {

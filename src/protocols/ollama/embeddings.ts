@@ -36,10 +36,10 @@ const nothing = { vectors: [], tokens: [], truncated: [], pooling: 'mean', loadM
 
 async function embed(body: JsonObject, call: Call, context: EmbeddingsContext): Promise<Reply> {
   const startedAt = context.now();
-  const { model: asked, input, ...fields } = readFields(embedFields, body);
+  const { model: requested, input, ...fields } = readFields(embedFields, body);
   if (!input.every((text) => typeof text === 'string')) return refusal(400, 'invalid input type');
-  const service = serviceFor(asked, fields.keep_alive, context);
-  const model = asked || service.name;
+  const service = serviceFor(requested, fields.keep_alive, context);
+  const model = requested || service.name;
   const request = { inputs: input, truncate: fields.truncate };
   call.watch?.decoded?.(request);
   const embedded = input.length === 0 ? nothing : await service.embed(request, requestContextOf(call, fields.genkey));

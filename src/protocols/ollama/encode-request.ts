@@ -98,16 +98,16 @@ function encodeFormat(output: OutputFormat): WireBody {
 
 function encodeMessage(message: Message, media: readonly Medium[]): WireBody {
   const images = imagesOf(message.content, media);
-  const said = { content: plainText(message.content), ...(images.length > 0 && { images }) };
+  const shared = { content: plainText(message.content), ...(images.length > 0 && { images }) };
   switch (message.role) {
     case 'system':
     case 'user':
-      return { role: message.role, ...said };
+      return { role: message.role, ...shared };
     case 'assistant': {
       const { reasoning, toolCalls = [] } = message;
       return {
         role: 'assistant',
-        ...said,
+        ...shared,
         ...(reasoning && { thinking: reasoning }),
         ...(toolCalls.length > 0 && {
           tool_calls: toolCalls.map(({ id, name, json }) => ({
@@ -121,13 +121,13 @@ function encodeMessage(message: Message, media: readonly Medium[]): WireBody {
       const { callId, toolName } = message;
       return {
         role: 'tool',
-        ...said,
+        ...shared,
         ...(toolName !== undefined && { tool_name: toolName }),
         ...(callId !== undefined && { tool_call_id: callId }),
       };
     }
     case 'other':
-      return { role: message.roleName, ...said };
+      return { role: message.roleName, ...shared };
   }
 }
 

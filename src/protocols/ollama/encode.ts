@@ -67,9 +67,9 @@ const doneReasons: Record<FinishReason, string> = {
 /** A reply as lines of JSON, the last one with `done` or an `error`. Calls are sent whole. */
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, shape: Shape, facts: ReplyFacts) {
   const head = `{"model":${JSON.stringify(facts.model)},"created_at":"`;
-  const piece = (said: string, logprobs?: readonly TokenLogprob[]): string => {
+  const piece = (content: string, logprobs?: readonly TokenLogprob[]): string => {
     const figures = logprobs ? `,"logprobs":${JSON.stringify(encodeLogprobs(logprobs))}` : '';
-    return `${head}${timestamp(facts.now())}",${said},"done":false${figures}}\n`;
+    return `${head}${timestamp(facts.now())}",${content},"done":false${figures}}\n`;
   };
   const spoken = alignedLogprobs();
   const calls = new Map<number, ToolCall>();
@@ -214,8 +214,8 @@ function metrics({ usage, timings }: Pick<Finish, 'usage' | 'timings'>, elapsedM
 
 /** Undefined if the arguments are not an object. An empty text is a call without arguments unless it may be `cut` off. */
 function encodeCall(index: number, { id, name, json }: ToolCall, cut: boolean): object | undefined {
-  const given = json.trim() === '' && !cut ? {} : tryParseJson(json);
-  return isObject(given) ? { id, function: { index, name, arguments: given } } : undefined;
+  const args = json.trim() === '' && !cut ? {} : tryParseJson(json);
+  return isObject(args) ? { id, function: { index, name, arguments: args } } : undefined;
 }
 
 function cutOffWarning({ name }: ToolCall): string {

@@ -45,42 +45,50 @@ interface Work {
   readonly headers: Headers;
 }
 
-async function answerGenerate(sent: JsonObject, call: Call, parts: DialectContext): Promise<Reply> {
-  const request = readRequest(generateFields, sent, parts);
+async function answerGenerate(sent: JsonObject, call: Call, context: DialectContext): Promise<Reply> {
+  const request = readRequest(generateFields, sent, context);
   const { own } = request;
-  const facts = factsOf(own.model, parts);
+  const facts = factsOf(own.model, context);
   const work = { call, request, facts, shape: completionShape, headers: withIgnored({}, request.notices.ignored) };
   // An image alone is a prompt too.
-  if (own.prompt === '' && own.images.length === 0) return answerLoad(work, parts);
-  const earlier = own.context.length === 0 ? '' : await parts.text.detokenize(own.context, { renderSpecial: true });
-  const gap = hasGap(own) ? await findMarks(parts.text) : undefined;
+  if (own.prompt === '' && own.images.length === 0) return answerLoad(work, context);
+  const earlier = own.context.length === 0 ? '' : await context.text.detokenize(own.context, { renderSpecial: true });
+  const gap = hasGap(own) ? await findMarks(context.text) : undefined;
   if (gap?.type === 'missing') {
-    refuseWithoutModel(parts.text.state());
+    refuseWithoutModel(context.text.state());
     return refusal(400, `${facts.model} does not support insert`);
   }
-  const completion = decodeCompletion(request, parts, { earlier, marks: gap?.marks });
+  const completion = decodeCompletion(request, context, { earlier, marks: gap?.marks });
   call.watch?.decoded?.(completion.request);
   const prompt = async (): Promise<string> =>
-    completion.type === 'plain' ? completion.request.prompt : renderedPrompt(completion.request, parts);
+    completion.type === 'plain' ? completion.request.prompt : renderedPrompt(completion.request, context);
   if (own._debug_render_only) return renderedOnly(work, await prompt());
   const requestContext = requestContextOf(call, own.genkey);
-  const context: ReplyFacts['context'] = async ({ reasoning, text }) => {
+  const nextContext: ReplyFacts['context'] = async ({ reasoning, text }) => {
     const before = await prompt();
-    const said = withoutPlaceholders(before, completion) + closedThinking(before, reasoning) + text;
+    const transcript = withoutPlaceholders(before, completion) + closedThinking(before, reasoning) + text;
     // The reply itself is complete: it must not fail for a field that few clients read.
-    return parts.text.tokenize(said, { addSpecial: false }).catch(() => []);
+    return context.text.tokenize(transcript, { addSpecial: false }).catch(() => []);
   };
   if (completion.type === 'chat') {
-    const noted = await withNotes({ ...work, facts: { ...facts, context } }, completion.request, parts);
-    return reply(parts.chat.reply(completion.request, requestContext), noted, parts);
+    const noted = await withChatHeaders(
+      { ...work, facts: { ...facts, context: nextContext } },
+      completion.request,
+      context,
+    );
+    return reply(context.chat.reply(completion.request, requestContext), noted, context);
   }
-  const events = parts.text.generate(completion.request, requestContext);
-  return reply(events, completion.returnsContext ? { ...work, facts: { ...facts, context } } : work, parts);
+  const events = context.text.generate(completion.request, requestContext);
+  return reply(
+    events,
+    completion.returnsContext ? { ...work, facts: { ...facts, context: nextContext } } : work,
+    context,
+  );
 }
 
 /** Without a name the default model answers, under its own. */
-function factsOf(asked: string, { now, modelName }: DialectContext): ReplyFacts {
-  return { model: asked || modelName(), now, startedAt: now() };
+function factsOf(requested: string, { now, modelName }: DialectContext): ReplyFacts {
+  return { model: requested || modelName(), now, startedAt: now() };
 }
 
 async function renderedPrompt(request: ChatRequest, { chat }: DialectContext): Promise<string> {
@@ -101,56 +109,56 @@ function closedThinking(prompt: string, reasoning: string): string {
   return tags ? reasoning + (tags.ends[0]?.text ?? '') : '';
 }
 
-async function answerChat(sent: JsonObject, call: Call, parts: DialectContext): Promise<Reply> {
-  const request = readRequest(chatFields, sent, parts);
-  const facts = factsOf(request.own.model, parts);
+async function answerChat(sent: JsonObject, call: Call, context: DialectContext): Promise<Reply> {
+  const request = readRequest(chatFields, sent, context);
+  const facts = factsOf(request.own.model, context);
   const work = { call, request, facts, shape: chatShape, headers: withIgnored({}, request.notices.ignored) };
-  const chat = await inSlices(decodeChat(request, parts), { signal: call.signal });
+  const chat = await inSlices(decodeChat(request, context), { signal: call.signal });
   call.watch?.decoded?.(chat);
-  if (chat.conversation.messages.length === 0) return answerLoad(work, parts);
-  if (request.own._debug_render_only) return renderedOnly(work, await renderedPrompt(chat, parts));
-  const noted = await withNotes(work, chat, parts);
-  return reply(parts.chat.reply(chat, requestContextOf(call, request.own.genkey)), noted, parts);
+  if (chat.conversation.messages.length === 0) return answerLoad(work, context);
+  if (request.own._debug_render_only) return renderedOnly(work, await renderedPrompt(chat, context));
+  const noted = await withChatHeaders(work, chat, context);
+  return reply(context.chat.reply(chat, requestContextOf(call, request.own.genkey)), noted, context);
 }
 
 /** With the headers about what is known of a chat only when it has been read. */
-async function withNotes(work: Work, request: ChatRequest, { chat }: DialectContext): Promise<Work> {
+async function withChatHeaders(work: Work, request: ChatRequest, { chat }: DialectContext): Promise<Work> {
   return { ...work, headers: await chatHeaders(work.request.notices, request, chat) };
 }
 
 async function reply(
   events: AsyncIterable<GenerationEvent>,
   { request, shape, facts, headers }: Work,
-  parts: DialectContext,
+  context: DialectContext,
 ): Promise<Reply> {
   const { keep_alive: keptMs, stream } = request.own;
-  const over = (): void => {
-    if (keptMs !== undefined) parts.text.keepFor?.(keptMs);
+  const keepLoaded = (): void => {
+    if (keptMs !== undefined) context.text.keepFor?.(keptMs);
   };
   if (stream) {
-    const begun = await awaitFirstEvent(events, parts.startTimer).catch((error: unknown) => {
-      over();
+    const begun = await awaitFirstEvent(events, context.startTimer).catch((error: unknown) => {
+      keepLoaded();
       throw error;
     });
     const lines = encodeStream(begun.events, shape, facts);
     const started = withStartNotices({ ...ndjsonHeaders, ...headers }, begun);
     // A space before the next line: clients of this dialect parse every line as JSON, also an empty one.
     const keepAlive = { milliseconds: keepAliveMs, filler: ' ', immediately: begun.first === undefined };
-    return { status: 200, headers: started, stream: atEnd(lines, over), keepAlive };
+    return { status: 200, headers: started, stream: atEnd(lines, keepLoaded), keepAlive };
   }
   try {
     const { body, engineNotices } = await encodeWhole(events, shape, facts);
     return jsonReply(body, withEngineNotices(headers, engineNotices));
   } finally {
-    over();
+    keepLoaded();
   }
 }
 
 /** A request without a prompt only loads the model, or unloads it. Never a stream. */
-async function answerLoad(work: Work, parts: DialectContext): Promise<Reply> {
+async function answerLoad(work: Work, context: DialectContext): Promise<Reply> {
   const keptMs = work.request.own.keep_alive;
-  if (keptMs !== 0) await loadedModel(parts.text);
-  if (keptMs !== undefined) parts.text.keepFor?.(keptMs);
+  if (keptMs !== 0) await loadedModel(context.text);
+  if (keptMs !== undefined) context.text.keepFor?.(keptMs);
   return jsonReply({ ...emptyBody(work), done_reason: keptMs === 0 ? 'unload' : 'load' }, work.headers);
 }
 

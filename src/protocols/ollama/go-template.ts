@@ -5,22 +5,22 @@ type TemplateValues = Readonly<Record<'System' | 'Prompt' | 'Suffix', string>>;
 /** Fields and conditions on them, up to `.Response`. The rest of the language is refused: the prompt would be wrong. */
 export function renderGoTemplate(template: string, values: TemplateValues): string {
   const conditions: { readonly outer: boolean; readonly holds: boolean }[] = [];
-  let shown = true;
+  let isVisible = true;
   let prompt = '';
   for (const { type, text } of pieces(template)) {
     const field = /^\.(\w+)$/.exec(text)?.[1];
     const tested = /^if\s+\.(\w+)$/.exec(text)?.[1];
-    if (type === 'text') prompt += shown ? text : '';
-    else if (field === 'Response' && shown) return prompt;
-    else if (field !== undefined) prompt += shown && field !== 'Response' ? fieldValue(field, values) : '';
+    if (type === 'text') prompt += isVisible ? text : '';
+    else if (field === 'Response' && isVisible) return prompt;
+    else if (field !== undefined) prompt += isVisible && field !== 'Response' ? fieldValue(field, values) : '';
     else if (tested !== undefined) {
       const holds = tested !== 'Response' && fieldValue(tested, values) !== '';
-      conditions.push({ outer: shown, holds });
-      shown = shown && holds;
+      conditions.push({ outer: isVisible, holds });
+      isVisible = isVisible && holds;
     } else if (text === 'else' || text === 'end') {
       const condition = text === 'else' ? conditions.at(-1) : conditions.pop();
       if (!condition) throw unsupported(`${text} without if`);
-      shown = condition.outer && (text === 'end' || !condition.holds);
+      isVisible = condition.outer && (text === 'end' || !condition.holds);
     } else throw unsupported(text);
   }
   if (conditions.length > 0) throw unsupported('if without end');
@@ -47,8 +47,8 @@ function fieldValue(field: string, values: TemplateValues): string {
   throw unsupported(`.${field}`);
 }
 
-function unsupported(found: string): AppError {
-  const what = found.length > 60 ? `${found.slice(0, 60)}…` : found;
+function unsupported(feature: string): AppError {
+  const what = feature.length > 60 ? `${feature.slice(0, 60)}…` : feature;
   const instead = 'only .System, .Prompt, .Suffix, .Response and if, else, end around them are understood here';
   return new AppError('unsupported', { feature: `This template (${what})`, instead });
 }

@@ -123,8 +123,8 @@ async function entryOf({ id, present, path, known, preset }: ListedModel, contex
   const { num_ctx: limit } = parametersOf(preset);
   const isLimited = typeof limit === 'number' && limit > 0;
   const contextLength = isLimited ? Math.min(limit, entry.contextLength ?? limit) : entry.contextLength;
-  const shown = { ...entry.details, parent_model: preset.base, context_length: contextLength };
-  return { ...entry, details: shown, contextLength, preset };
+  const limited = { ...entry.details, parent_model: preset.base, context_length: contextLength };
+  return { ...entry, details: limited, contextLength, preset };
 }
 
 /** Under the names of this API. */
@@ -172,27 +172,27 @@ async function show(
 ): Promise<Reply> {
   const fields = readFields(showFields, body);
   // Without a name, the present model, as for a chat.
-  const asked = namedModel(fields) || context.modelName();
-  const entry = authorized ? await shownEntry(asked, context, fields.verbose ? whole : cached) : hiddenEntry;
-  if (!entry || (!authorized && context.text.state().type === 'none')) return modelNotFound(asked);
+  const requested = namedModel(fields) || context.modelName();
+  const entry = authorized ? await entryNamed(requested, context, fields.verbose ? whole : cached) : hiddenEntry;
+  if (!entry || (!authorized && context.text.state().type === 'none')) return modelNotFound(requested);
   // This app shows the base name, and knows its models by the names that it asked for.
   const copilot = String(headers['user-agent']).startsWith('GitHubCopilotChat/');
-  const info = copilot ? { ...entry.info, 'general.basename': asked } : entry.info;
-  return jsonReply(shownBody({ ...entry, info }), ignoredHeader(showFields, body));
+  const info = copilot ? { ...entry.info, 'general.basename': requested } : entry.info;
+  return jsonReply(showBody({ ...entry, info }), ignoredHeader(showFields, body));
 }
 
 /** Undefined if there is no model of that name. Models with names are not loaded for this; the only one is waited for. */
-async function shownEntry(asked: string, context: ModelsContext, read: ReadFile): Promise<ModelEntry | undefined> {
+async function entryNamed(requested: string, context: ModelsContext, read: ReadFile): Promise<ModelEntry | undefined> {
   const { embedding } = context.taskServices ?? {};
-  const isEmbedding = embedding && sameName(embedding.name, context.alias?.(asked) ?? asked);
+  const isEmbedding = embedding && sameName(embedding.name, context.alias?.(requested) ?? requested);
   if (isEmbedding && !sameName(context.modelName(), embedding.name)) return embeddingEntry(embedding);
   const named = await modelsByName(context);
   if (!named && context.text.state().type === 'none') return undefined;
   if (!named) await loadedModel(context.text);
   // Without names for all, those that no preset has mean the model in use.
   const only = context.models?.byName ? undefined : (named ?? (await listedModels(context)))[0];
-  const found = (named && findModel(named, asked, context.alias)) ?? only;
-  return found && entryOf(found, context, read);
+  const model = (named && findModel(named, requested, context.alias)) ?? only;
+  return model && entryOf(model, context, read);
 }
 
 /** Waits until the model is in memory. */
@@ -287,14 +287,14 @@ function runningBody(entry: ModelEntry, expiresAt: number, gpuBytes = 0): object
 /** Far enough, and still a date that every client can hold. */
 const never = Date.UTC(2300, 0, 1);
 
-function shownBody({ license, contextLength, preset, ...entry }: ModelEntry): object {
+function showBody({ license, contextLength, preset, ...entry }: ModelEntry): object {
   const { base = entry.name, system = '', messages = [] } = preset ?? {};
   const parameters = preset ? parametersOf(preset) : {};
   const own = Object.entries(parameters).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
   );
   const limit: [string, string][] = contextLength === undefined ? [] : [['num_ctx', String(contextLength)]];
-  const shown = [...limit.filter(([name]) => !(name in parameters)), ...own];
+  const listed = [...limit.filter(([name]) => !(name in parameters)), ...own];
   const file = [
     `FROM ${base}`,
     ...own.map(([name, value]) => `PARAMETER ${name} ${value}`),
@@ -304,7 +304,7 @@ function shownBody({ license, contextLength, preset, ...entry }: ModelEntry): ob
   return {
     ...(license === undefined ? {} : { license }),
     modelfile: `${file.join('\n')}\n`,
-    parameters: shown.map(([name, value]) => `${name.padEnd(31)}${value}`).join('\n'),
+    parameters: listed.map(([name, value]) => `${name.padEnd(31)}${value}`).join('\n'),
     ...(system === '' ? {} : { system }),
     ...(messages.length === 0 ? {} : { messages }),
     template: entry.template,
@@ -337,7 +337,7 @@ function usableContext({ contextSize, trainedContext }: TextModel): number {
 function textCapabilities(model: TextModel | undefined, header: GgufHeader | undefined, template: string) {
   // The tokens of an encoder see each other in both directions: it cannot generate.
   if (header?.metadata.get(`${header.architecture}.attention.causal`)?.value === false) return ['embedding'];
-  const found = {
+  const capabilities = {
     completion: true,
     tools: true,
     insert: model?.fillMarks !== undefined,
@@ -345,7 +345,7 @@ function textCapabilities(model: TextModel | undefined, header: GgufHeader | und
     audio: model?.inputs.audio ?? false,
     thinking: thinkingTags.some(({ start }) => template.includes(start)),
   };
-  return Object.entries(found).flatMap(([name, has]) => (has ? [name] : []));
+  return Object.entries(capabilities).flatMap(([name, has]) => (has ? [name] : []));
 }
 
 /** The metadata of the file, without the template. Long lists are empty unless the file was read with them. */

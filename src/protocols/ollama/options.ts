@@ -65,12 +65,12 @@ export const optionFields = {
 /** The options of a request: known ones of the wrong type are refused, unknown ones are ignored. */
 export const readOptions: f.Read<JsonObject> = (value, path) => {
   if (f.isAbsent(value)) return {};
-  const given = Object.entries(f.readObject(value, path)).filter(([, entry]) => !f.isAbsent(entry));
+  const entries = Object.entries(f.readObject(value, path)).filter(([, entry]) => !f.isAbsent(entry));
   const known: f.Table = optionFields;
-  for (const [name, entry] of given) {
+  for (const [name, entry] of entries) {
     if (Object.hasOwn(known, name)) known[name]?.check?.(entry, `${path}.${name}`);
   }
-  return Object.fromEntries(given);
+  return Object.fromEntries(entries);
 };
 
 /** Read from the options and the fields beside them, laid flat. */
@@ -83,14 +83,18 @@ export const settingFields = {
 export type Settings = f.Fields<typeof settingFields>;
 
 /** The controls that this dialect has under its own names, over the shared ones. */
-export function optionControls(settings: Settings, base: GenerationControls, parts: ControlLimits): GenerationControls {
+export function optionControls(
+  settings: Settings,
+  base: GenerationControls,
+  limits: ControlLimits,
+): GenerationControls {
   const { num_ctx: context, num_predict: length } = settings;
-  const { contextSize } = parts;
+  const { contextSize } = limits;
   const maxContext = context === undefined ? base.maxContext : smallerContext(context, contextSize);
   return {
     ...base,
     // -2 fills the context.
-    maxTokens: length === undefined ? base.maxTokens : limitTokens(length === -2 ? contextSize : length || 0, parts),
+    maxTokens: length === undefined ? base.maxTokens : limitTokens(length === -2 ? contextSize : length || 0, limits),
     maxContext,
     sampling: ownSampling(settings, base.sampling, maxContext ?? contextSize),
     stop: settings.stop ?? base.stop,

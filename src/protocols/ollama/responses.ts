@@ -32,8 +32,8 @@ const ended = {
   'warnings?': s.array(s.string),
 };
 
-function generated(said: Readonly<Record<string, JsonSchema>>): s.ResponseSchema {
-  const head = { model: s.string, created_at: s.dateTime, ...said, ...figures };
+function generated(content: Readonly<Record<string, JsonSchema>>): s.ResponseSchema {
+  const head = { model: s.string, created_at: s.dateTime, ...content, ...figures };
   const last = s.object({ ...head, ...ended });
   const piece = s.object({ ...head, done: s.literal(false) });
   const rendered = s.object({ ...head, done: s.literal(true), _debug_info: s.object({ rendered_template: s.string }) });

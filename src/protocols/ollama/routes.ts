@@ -65,14 +65,14 @@ const copy = withBody((body, _, context: ManagementContext) =>
 );
 /** A preset that cannot be used can still be replaced and deleted. */
 const noName = async () => undefined;
-const kept = 'presets are files of the models folder; start the server with --admin, or with --routermode';
+const withPresets = 'presets are files of the models folder; start the server with --admin, or with --routermode';
 
 async function create(body: JsonObject, call: Call, presetsOf: OllamaServices['presets']): Promise<Reply> {
   const fields = readFields(createFields, body);
   const name = namedModel(fields);
   if (name === '') return modelRequired;
   const presets = presetsOf?.(call);
-  if (!presets) throw new AppError('unsupported', { feature: 'Create', instead: kept });
+  if (!presets) throw new AppError('unsupported', { feature: 'Create', instead: withPresets });
   if (fields.from === '') return refusal(400, 'from must name the model that the preset is for');
   try {
     await presets.create(name, fields);
@@ -199,10 +199,10 @@ function lines(values: readonly object[], headers: Headers): Reply {
 }
 
 /** Case and the tag `latest` do not count. */
-function isSameModel(asked: string, loaded: string): boolean {
+function isSameModel(requested: string, loaded: string): boolean {
   const plain = (name: string): string => name.toLowerCase().replace(/:latest$/, '');
   const bare = (name: string): string => plain(name).replace(/^.*\//, '');
-  return plain(asked) === plain(loaded) || plain(asked) === bare(loaded);
+  return plain(requested) === plain(loaded) || plain(requested) === bare(loaded);
 }
 
 const runningNote: Reply = {

@@ -190,31 +190,31 @@ const transcriptEvent = s.union(
   error,
 );
 
-const pictureFacts = {
+const imageFacts = {
   background: s.literal('opaque'),
   output_format: s.literal('png', 'jpeg', 'webp'),
   quality: s.literal('medium'),
   size: s.string,
 };
-const pictureUsage = s.object({
+const imageUsage = s.object({
   ...counted,
   input_tokens_details: s.object({ image_tokens: s.count, text_tokens: s.count }),
 });
-const pictures = s.object({
+const images = s.object({
   created: seconds,
   data: s.array(s.object({ b64_json: s.base64, 'url?': s.string })),
-  ...pictureFacts,
-  usage: pictureUsage,
+  ...imageFacts,
+  usage: imageUsage,
 });
-const pictureEvents = (kind: string) => {
-  const shared = { b64_json: s.base64, created_at: seconds, ...pictureFacts };
+const imageEvents = (kind: string) => {
+  const shared = { b64_json: s.base64, created_at: seconds, ...imageFacts };
   const kinds = {
     [`${kind}.partial_image`]: { partial_image_index: s.count },
-    [`${kind}.completed`]: { usage: pictureUsage },
+    [`${kind}.completed`]: { usage: imageUsage },
   };
   return s.sse(s.union(s.byType(kinds, shared), error));
 };
-const drawn = s.json(s.union(pictures, error));
+const generated = s.json(s.union(images, error));
 
 const question = [{ role: 'user', content: 'Name three colours.' }];
 
@@ -308,8 +308,8 @@ export const responses = {
   speechModels: s.json(s.object({ models: s.array(s.object({ id: s.string, 'languages?': s.array(s.string) })) })),
   transcription: s.oneOf(transcribed, s.media('text/plain', 'text/vtt'), s.sse(transcriptEvent, '[DONE]')),
   translation: s.oneOf(transcribed, s.media('text/plain', 'text/vtt')),
-  images: s.oneOf(drawn, pictureEvents('image_generation')),
-  editedImages: s.oneOf(drawn, pictureEvents('image_edit')),
+  images: s.oneOf(generated, imageEvents('image_generation')),
+  editedImages: s.oneOf(generated, imageEvents('image_edit')),
 };
 
 export const examples = {

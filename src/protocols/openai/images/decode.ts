@@ -35,18 +35,18 @@ export async function decodeImages(
   { facts, ...context }: DecodeContext,
 ) {
   const { fields: table, input } = kind;
-  const masked = input === 'picture and mask';
+  const masked = input === 'image and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
-  const [picture, ...rest] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
-  if (input !== 'none' && !picture) throw wrong('image', 'a picture');
+  const [image, ...rest] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  if (input !== 'none' && !image) throw wrong('image', 'a picture');
   const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
-  if (picture && mask && (mask.width !== picture.width || mask.height !== picture.height)) {
-    const sizes = `${picture.width}x${picture.height}, and not ${mask.width}x${mask.height}`;
+  if (image && mask && (mask.width !== image.width || mask.height !== image.height)) {
+    const sizes = `${image.width}x${image.height}, and not ${mask.width}x${mask.height}`;
     throw wrong('mask', `as large as the picture, ${sizes}`);
   }
   const tagged = withoutLoraTags(fields.prompt);
   const { loras, notes } = knownLoras(fields.lora.length > 0 ? fields.lora : tagged.loras, facts);
-  const size: Size | undefined = fields.size ?? picture;
+  const size: Size | undefined = fields.size ?? image;
   const bounded = imageRequest(
     {
       prompt: tagged.prompt,
@@ -69,15 +69,15 @@ export async function decodeImages(
   const request: ImageRequest = {
     ...bounded,
     previewEvery: previewEvery(bounded, fields),
-    ...(picture && { initial: picture.bytes }),
+    ...(image && { initial: image.bytes }),
   };
-  /** The request with its pictures decoded and resized, when it is its turn. */
+  /** The request with its images decoded and resized. Called when it is its turn in the queue. */
   const prepared = async (editor: ImageEditor, signal: AbortSignal): Promise<ImageRequest> => {
-    if (!picture) return request;
-    const painted = masked ? await paintedMask(picture, mask, request, editor, signal) : undefined;
-    // A hole in a picture is filled completely; a picture without one keeps something of itself.
+    if (!image) return request;
+    const painted = masked ? await paintedMask(image, mask, request, editor, signal) : undefined;
+    // A hole in an image is filled completely; an image without one keeps something of itself.
     const strength = painted && fields.denoising_strength === undefined ? 1 : request.strength;
-    const initial = await fitted(editor, picture, request, 'cover', signal);
+    const initial = await fitted(editor, image, request, 'cover', signal);
     return { ...request, initial, strength, ...(painted && { mask: painted }) };
   };
   const onlyFirst = rest.length > 0 ? ['The model starts from one picture: only the first one is used'] : [];
@@ -90,15 +90,15 @@ function previewEvery({ steps }: ImageRequest, { stream, partial_images: partial
   return partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
 }
 
-/** What is transparent in the mask, or without a mask in the picture itself. */
+/** What is transparent in the mask, or without a mask in the image itself. */
 async function paintedMask(
-  picture: SentPicture,
+  image: SentPicture,
   mask: SentPicture | undefined,
   size: Size,
   editor: ImageEditor,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const shape = { size, fit: 'cover', signal } as const;
-  if (!mask) return maskOfChannel(editor, picture, 'alpha', shape);
+  if (!mask) return maskOfChannel(editor, image, 'alpha', shape);
   return (await maskOfChannel(editor, mask, 'alpha', shape)) ?? fittedMask(editor, mask, shape);
 }

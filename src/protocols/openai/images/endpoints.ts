@@ -31,7 +31,7 @@ const endpoints = Object.values(imageKinds).flatMap((kind) =>
       response: kind.input === 'none' ? 'images' : 'editedImages',
       modelSelection: 'any-name',
       batched: true,
-      // Sixteen pictures and a mask.
+      // Sixteen images and a mask.
       ...(kind.input !== 'none' && { form: { files: 17 } }),
     }),
   ),
@@ -54,11 +54,11 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
     const encode = (begun: typeof events) => encodeStream(begun, decoded, kind, { now, editor });
     return streamReply(events, encode, { headers, requestContext, startTimer });
   }
-  const encoded = collectImages(events, decoded.request).then(async (drawn) => {
-    // Clients take the first picture without a check.
-    if (drawn.pictures.length === 0) throw new AppError('stopped', {});
-    const body = JSON.stringify(await encodeWhole(drawn, decoded, { now, editor }));
-    return { body, headers: listHeader('x-parley-warnings', [...decoded.notes, ...drawn.notes]) };
+  const encoded = collectImages(events, decoded.request).then(async (generated) => {
+    // Clients take the first image without a check.
+    if (generated.pictures.length === 0) throw new AppError('stopped', {});
+    const body = JSON.stringify(await encodeWhole(generated, decoded, { now, editor }));
+    return { body, headers: listHeader('x-parley-warnings', [...decoded.notes, ...generated.notes]) };
   });
   return wholeReply(encoded, { padded: requestsPadding(call), headers, startTimer });
 }
@@ -66,31 +66,31 @@ async function answer(call: Call, kind: ImageKind, context: ImageContext): Promi
 type EncodeContext = Pick<ImageContext, 'now' | 'editor'>;
 
 async function encodeWhole(
-  drawn: ImageResult,
+  generated: ImageResult,
   decoded: DecodedImages,
   { now, editor }: EncodeContext,
 ): Promise<object> {
   const { response_format, output_format: format } = decoded.fields;
-  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, decoded, editor)));
+  const images = await Promise.all(generated.pictures.map(({ png }) => base64Of(png, decoded, editor)));
   return {
     created: Math.floor(now() / 1000),
-    data: pictures.map((base64) => ({
+    data: images.map((base64) => ({
       b64_json: base64,
       ...(response_format === 'url' && { url: `data:image/${format};base64,${base64}` }),
     })),
-    ...pictureFacts(drawn, decoded),
+    ...imageFacts(generated, decoded),
     usage: usageOf(decoded),
   };
 }
 
-/** Up to `partial_images` previews of each picture, and each picture when it is done. */
+/** Up to `partial_images` previews of each image, and each image when it is done. */
 async function* encodeStream(
   events: AsyncIterable<ImageEvent>,
   decoded: DecodedImages,
   kind: ImageKind,
   { now, editor }: EncodeContext,
 ): AsyncGenerator<string> {
-  const facts = pictureFacts(decoded.request, decoded);
+  const facts = imageFacts(decoded.request, decoded);
   let previews = 0;
   const frame = async (name: string, png: Uint8Array, more: object): Promise<string> => {
     const type = `${kind.events}.${name}`;
@@ -114,7 +114,7 @@ async function* encodeStream(
   }
 }
 
-function pictureFacts({ width, height }: Size, { fields }: DecodedImages): object {
+function imageFacts({ width, height }: Size, { fields }: DecodedImages): object {
   return { background: 'opaque', output_format: fields.output_format, quality: 'medium', size: `${width}x${height}` };
 }
 

@@ -42,8 +42,8 @@ const readFormat: f.Read<OutputFormat> = f.described(
 );
 
 /** Base64, a data URL, or an object that holds one. */
-const pictureSchema = { anyOf: [f.base64Schema, f.objectSchema] };
-const readOne: f.Read<SentPicture | undefined> = f.described(pictureSchema, (value, path) => {
+const imageSchema = { anyOf: [f.base64Schema, f.objectSchema] };
+const readImage: f.Read<SentPicture | undefined> = f.described(imageSchema, (value, path) => {
   if (!f.isObject(value)) return readOptionalPicture(value, path);
   if (!f.isAbsent(value.file_id))
     throw unsupportedField(
@@ -54,16 +54,16 @@ const readOne: f.Read<SentPicture | undefined> = f.described(pictureSchema, (val
   return readOptionalPicture(address ?? f.readName(undefined, `${path}.image_url`), `${path}.image_url`);
 });
 
-const readSeveral: f.Read<readonly SentPicture[]> = f.described(
-  { anyOf: [pictureSchema, { type: 'array', items: pictureSchema }] },
+const readImages: f.Read<readonly SentPicture[]> = f.described(
+  { anyOf: [imageSchema, { type: 'array', items: imageSchema }] },
   (value, path) => {
     if (f.isAbsent(value)) return [];
-    const sent = Array.isArray(value) ? f.listOf(readOne)(value, path) : [readOne(value, path)];
-    return sent.filter((picture) => picture !== undefined);
+    const sent = Array.isArray(value) ? f.listOf(readImage)(value, path) : [readImage(value, path)];
+    return sent.filter((image) => image !== undefined);
   },
 );
 
-const answerFields = {
+const requestFields = {
   model: f.withSchema(f.textSchema, f.aside('approximated', 'Any name: the image model of the server is used.')),
   n: f.honoured(countBetween(1, maxImages, 1), `1 to ${maxImages}.`),
   size: f.honoured(readSize, 'Any; moved to what the model can draw. The reply has the true one.'),
@@ -75,7 +75,7 @@ const answerFields = {
   ...ignoredImageFields,
 };
 
-const pictureFields = {
+const outputFields = {
   output_format: f.honoured(readFormat, 'png, jpeg or webp; gif and svg are refused.'),
   output_compression: f.honoured(f.orElse(f.looseWholeWithin(0, 100), 100), 'For jpeg and webp.'),
   stream: f.honoured(f.orElse<boolean>(looseSwitch, false)),
@@ -89,8 +89,8 @@ const promptField = f.honoured(f.readName, 'Up to 3000 bytes.');
 
 const generationFields = {
   prompt: promptField,
-  ...answerFields,
-  ...pictureFields,
+  ...requestFields,
+  ...outputFields,
   ...f.each(['complexity', 'frame_count', 'frame_duration_ms', 'svg'], f.ignored()),
 };
 
@@ -98,21 +98,21 @@ const imageNote = 'Only the first is used: a file of the form, base64, or a data
 
 const editFields = {
   prompt: promptField,
-  image: f.honoured(readSeveral, imageNote),
-  images: f.honoured(readSeveral, 'The same as a list of objects with image_url.'),
+  image: f.honoured(readImages, imageNote),
+  images: f.honoured(readImages, 'The same as a list of objects with image_url.'),
   ...f.positions({ 'images[].file_id': f.refused('Pictures are sent as data URLs in image_url.') }),
-  mask: f.approximated(readOne, 'Repaints what is transparent, or white if nothing is. As large as the picture.'),
-  ...answerFields,
-  ...pictureFields,
+  mask: f.approximated(readImage, 'Repaints what is transparent, or white if nothing is. As large as the picture.'),
+  ...requestFields,
+  ...outputFields,
   input_fidelity: f.ignored('Use denoising_strength.'),
 };
 
-const variationFields = { image: f.honoured(readSeveral, imageNote), ...answerFields };
+const variationFields = { image: f.honoured(readImages, imageNote), ...requestFields };
 
 /** An edit has all fields; the other endpoints have some of them. */
 export type ImageFields = f.Fields<typeof editFields>;
 
-type Input = 'none' | 'picture' | 'picture and mask';
+type Input = 'none' | 'image' | 'image and mask';
 
 /** An endpoint below `/v1/images`: `input` is what it takes besides words, `events` the prefix of its events. */
 function imageKind<Own extends f.Table>(name: string, fields: Own, input: Input, events: string, summary: string) {
@@ -121,8 +121,8 @@ function imageKind<Own extends f.Table>(name: string, fields: Own, input: Input,
 
 export const imageKinds = {
   generations: imageKind('generations', generationFields, 'none', 'image_generation', 'Pictures from words.'),
-  edits: imageKind('edits', editFields, 'picture and mask', 'image_edit', 'Pictures from another one and words.'),
-  variations: imageKind('variations', variationFields, 'picture', 'image_edit', 'Pictures like another one.'),
+  edits: imageKind('edits', editFields, 'image and mask', 'image_edit', 'Pictures from another one and words.'),
+  variations: imageKind('variations', variationFields, 'image', 'image_edit', 'Pictures like another one.'),
 };
 
 export type ImageKind = (typeof imageKinds)[keyof typeof imageKinds];
