@@ -83,11 +83,7 @@ const commands = {
   },
   documents: async (input: CommandInput) => {
     const { documentsCommand } = await import('./documents-command.ts');
-    const { documentFolder } = await import('./document-services.ts');
-    const { args } = input;
-    const index = args.indexOf('--documentsdir');
-    const folder = documentFolder({ documentsdir: index === -1 ? '' : (args[index + 1] ?? '') });
-    return documentsCommand({ ...here(input), folder });
+    return documentsCommand({ ...here(input), folder: ownFolder('documents') });
   },
   engines: async (input: CommandInput) => (await import('./engines-command.ts')).enginesCommand(here(input)),
   doctor: async (input: CommandInput) => (await import('./doctor.ts')).doctorCommand(report(input)),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { documentsCommand } from './documents-command.ts';
 
 /** A server on which these requests are answered. */
@@ -108,3 +108,21 @@ test('documents: arguments that are not understood show the usage', async () => 
     expect(await run(...args)).toBe(2);
   expect(lines[0]).toContain('parley documents add FOLDER');
 });
+
+test.each([['--documentsdir=/srv/own'], ['--documentsdir', '/srv/own']])(
+  'documents: %s names the folder of the collections without a server',
+  async (...flag) => {
+    const folders: string[] = [];
+    vi.doMock('../documents/open-documents.ts', () => ({
+      openDocuments: ({ folder }: { readonly folder: string }) => {
+        folders.push(folder);
+        return { of: () => ({ collections: async () => [] }), stop: async () => undefined };
+      },
+    }));
+    onTestFinished(() => void vi.doUnmock('../documents/open-documents.ts'));
+    const { lines, run } = world({ 'GET /api/extra/version': {} });
+    expect(await run('list', ...flag)).toBe(0);
+    expect(folders).toEqual([resolve('/srv/own')]);
+    expect(lines).toEqual(['There are no collections.']);
+  },
+);

@@ -48,9 +48,11 @@ export const documentsCommand = command(
     const argument = names.join(' ');
     const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
     if (!act || (action === 'list') !== (argument === '')) return undefined;
-    const { collection, password, port = '5001', url = `http://localhost:${port}` } = values;
+    const { collection, password, port = '5001', url = `http://localhost:${port}`, documentsdir } = values;
     const server = await runningServer(url, password, context.fetch);
-    const collections = server ? await ofServer(server.url, password, context.fetch) : await ofFolder(context);
+    const collections = server
+      ? await ofServer(server.url, password, context.fetch)
+      : await ofFolder({ ...context, folder: documentsdir === undefined ? context.folder : resolve(documentsdir) });
     try {
       return print(context.terminal, await act(collections, argument, collection));
     } finally {

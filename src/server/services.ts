@@ -148,7 +148,7 @@ export function serverServices(deps: ServiceDeps) {
     /** How many requests may run at once, by lane. */
     capacities,
     requestQueue: new RequestQueue(queue, () => performance.now(), {
-      separateClients: settings.password !== '' || deps.keys !== undefined,
+      separateClients: Boolean(settings.password) || deps.keys !== undefined,
     }),
     /** Milliseconds since 1970. */
     startedAt,
