@@ -77,6 +77,12 @@ export const fileGroups: readonly { readonly rule: string; readonly files: reado
 /** The row without its literal types, for code that handles all rows alike. */
 export const flagOf = (key: FlagKey): FlagDefinition => flags[key];
 
+/** Whether the value is a password or a key. */
+export function isSecret(key: FlagKey): boolean {
+  const flag = flagOf(key);
+  return 'secret' in flag && flag.secret === true;
+}
+
 /** `--name` */
 export const flagName = (key: FlagKey): string => flags[key].names[0];
 

@@ -8,6 +8,7 @@ import {
   flagName,
   flagOf,
   inUse,
+  isSecret,
   type Layer,
   type Settings,
   settingsFrom,
@@ -112,7 +113,7 @@ export function commandLine(layer: Layer): readonly string[] {
     const definition = flagOf(key);
     const [name] = definition.names;
     if (definition.type === 'switch') return [name];
-    if ('secret' in definition && definition.secret) return [name, '…'];
+    if (isSecret(key)) return [name, '…'];
     if (key === 'engine' && Array.isArray(value)) return [name, ...value.map((text) => visibleEngine(String(text)))];
     if (Array.isArray(value)) return [name, ...value.map(String)];
     return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)];

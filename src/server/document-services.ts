@@ -5,8 +5,7 @@ import { unlessAborted } from '../core/abort.ts';
 import { ownFolder } from '../core/data-folder.ts';
 import type { DocumentLibrary, DocumentTotals } from '../core/documents.ts';
 import type { EmbeddingService } from '../core/embedding.ts';
-import { Libraries, type LibrariesOf, type Owner, senderOf } from '../core/owner.ts';
-import type { FileLibrary } from '../core/stored-files.ts';
+import { Libraries, type Owner, senderOf } from '../core/owner.ts';
 import type { Documents } from '../documents/open-documents.ts';
 import type { WorkKind } from '../queue/queue.ts';
 import type { RequestQueue } from '../queue/request-queue.ts';
@@ -21,30 +20,14 @@ interface DocumentUse {
 
 export type DocumentServices = ReturnType<typeof documentServices>;
 
-interface ServiceOptions {
-  readonly folder: string;
-  readonly files: () => LibrariesOf<FileLibrary> | undefined;
-  readonly warn: (sentence: string) => void;
-}
-
 export function documentFolder({ documentsdir }: Pick<Settings, 'documentsdir'>): string {
   return documentsdir === '' ? ownFolder('documents') : resolve(documentsdir);
-}
-
-/** Undefined with `--nodocuments`. */
-export function openDocumentServices(
-  settings: Pick<Settings, 'documentsdir' | 'nodocuments'>,
-  clients: () => ClientServices,
-  warn: ServiceOptions['warn'],
-): DocumentServices | undefined {
-  if (settings.nodocuments) return undefined;
-  return documentServices({ folder: documentFolder(settings), files: () => clients().files, warn });
 }
 
 const readingWork: WorkKind = { name: 'document', cost: 1, initialEstimateSeconds: 1, hasShare: true };
 
 /** Nothing is loaded or started before the first use: most servers never have a collection. */
-function documentServices({ folder, files, warn }: ServiceOptions) {
+export function documentServices(folder: string, clients: () => ClientServices, warn: (sentence: string) => void) {
   let use: DocumentUse | undefined;
   let opened: Promise<Documents> | undefined;
   const open = (): Promise<Documents> => {
@@ -53,7 +36,7 @@ function documentServices({ folder, files, warn }: ServiceOptions) {
         folder,
         warn,
         embedding: () => use?.embedding(),
-        files: (owner) => files()?.of(senderOf(owner)),
+        files: (owner) => clients().files?.of(senderOf(owner)),
         turn: async (giveWay, signal) => {
           if (!use) return () => undefined;
           const entry = use.requestQueue.queue.enter({

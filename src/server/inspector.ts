@@ -1,4 +1,4 @@
-import { flagKeys, flagOf, type Settings } from '../config/flags.ts';
+import { flagKeys, isSecret, type Settings } from '../config/flags.ts';
 import { conversationEndpoints } from '../inspector/conversations/routes.ts';
 import { redacted, redactor } from '../inspector/redact.ts';
 import { inspectorEndpoints } from '../inspector/routes.ts';
@@ -39,8 +39,7 @@ export function logRedactor(settings: Settings): (text: string) => string {
 
 /** Passwords, and the keys of remote backends, which are in environment variables. */
 function secretsOf(settings: Settings, environment: NodeJS.ProcessEnv): readonly string[] {
-  const secret = flagKeys.filter((key) => 'secret' in flagOf(key) && (flagOf(key) as { secret?: boolean }).secret);
-  const values = secret.map((key) => settings[key]);
+  const values = flagKeys.filter(isSecret).map((key) => settings[key]);
   const remote = JSON.stringify([settings.remote, settings.sdremote]);
   const keys = [...remote.matchAll(/key=env:(\w+)/g)].map(([, name = '']) => environment[name]);
   return [...values, ...keys].filter((value): value is string => typeof value === 'string' && value !== '');

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { writeConfigFile } from '../config/config-file.ts';
-import { type FlagKey, flagKeys, flagOf, type Settings } from '../config/flags.ts';
+import { type FlagKey, flagKeys, flagOf, isSecret, type Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/load.ts';
 import { AppError } from '../core/errors.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/load-options.ts';
@@ -66,10 +66,7 @@ export function preloadedConfigs(
 
 /** The settings of a model: neither those of the server nor secrets. */
 const modelKeys: ReadonlySet<FlagKey> = new Set(
-  flagKeys.filter((key) => {
-    const flag = flagOf(key);
-    return flag.scope !== 'server' && !('secret' in flag && flag.secret);
-  }),
+  flagKeys.filter((key) => flagOf(key).scope !== 'server' && !isSecret(key)),
 );
 const maxNumber = 99;
 

@@ -62,16 +62,10 @@ export type Routing = Required<
   Pick<AppDeps, 'resolve' | 'auxiliaryModel' | 'models' | 'presentSettings' | 'library' | 'slowReply'>
 >;
 
-export interface RoutedApp {
-  readonly app: App;
-  /** Switches to what the last run had switched to. Resolves to the model that is served then: the first one, if that fails. */
-  restore(choice: ModelChoice): Promise<PreparedModel>;
-  /** Loads the models of the configs with `preload`, one after the other. Never rejects. */
-  preload(): Promise<void>;
-}
+export type RoutedApp = Awaited<ReturnType<typeof createRoutedApp>>;
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
+export async function createRoutedApp(deps: RoutedDeps) {
   const { initial, first, registry, terminal, remoteModels, library, lastModel, build } = deps;
   const { settings } = initial;
   const folder = modelsFolder(settings);
@@ -195,6 +189,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     return [...all.filter(isFirst), ...named];
   }
 
+  /** Switches to what the last run had switched to. Resolves to the model that is served then: the first one, if that fails. */
   async function restore({ option, base }: ModelChoice): Promise<PreparedModel> {
     const label = option === initialModel ? first.name : option;
     try {
@@ -236,6 +231,7 @@ export async function createRoutedApp(deps: RoutedDeps): Promise<RoutedApp> {
     if (reason !== undefined) throw new AppError('model-load-failed', { model: next.name, reason });
   }
 
+  /** Loads the models of the configs with `preload`, one after the other. Never rejects. */
   async function preload(): Promise<void> {
     if (!settings.routermode) return;
     const files = await listFiles();

@@ -38,7 +38,7 @@ import { LastModel, type ModelChoice, SavedDownloads, SavedSummaries } from '../
 import { SummaryStore } from '../store/summary-store.ts';
 import type { App, AppDeps } from './app.ts';
 import type { ClientServices } from './client-services.ts';
-import { openDocumentServices } from './document-services.ts';
+import { documentFolder, documentServices } from './document-services.ts';
 import { openOwnFiles } from './file-services.ts';
 import type { Announced } from './lan-server.ts';
 import { openMemories } from './memories.ts';
@@ -64,19 +64,12 @@ interface RuntimeOptions {
   readonly observed: boolean;
 }
 
-/** The text model of the start. */
-export interface StartableModel {
-  /** Resolves when it is loaded, or has failed: see its state. */
-  start(): Promise<void>;
-  state(): TextState;
-}
-
 /** Everything that a mode with a model needs. */
 export interface Runtime {
   readonly app: App;
   /** The model of the command line; after the start of the engine, the one that the last run had switched to. */
   readonly model: PreparedModel;
-  readonly engine: StartableModel;
+  readonly engine: Pick<ReturnType<typeof startable>, 'start' | 'state'>;
   readonly registry: Registry;
   /** With `--lan`. */
   readonly lan?: Pick<Announced, 'lan' | 'people'>;
@@ -94,7 +87,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const log = (line: string): void => terminal.line(line);
   const pool = await textBackends(settings, terminal);
   const model = await textModel(options, pool);
-  const documents = served ? openDocumentServices(settings, () => clients, log) : undefined;
+  const documents =
+    served && !settings.nodocuments ? documentServices(documentFolder(settings), () => clients, log) : undefined;
   const clients: ClientServices = served
     ? {
         ...openOwnFiles(settings, () => clients, log),
@@ -298,8 +292,9 @@ function startable(model: PreparedModel, source: TextSource) {
     );
   };
   return {
+    /** Resolves when it is loaded, or has failed: see its state. */
     start: () => (started ??= load()),
-    state: () => present.source.state(),
+    state: (): TextState => present.source.state(),
     model: () => present.model,
     /** Before the start: what the last run had switched to is started instead; the model itself if that is not possible. */
     restoreWith: (restore: () => Promise<PreparedModel>, registry: Registry): void => {

@@ -26,7 +26,7 @@ export function serverFile({ mcpfile, admin }: Pick<Settings, 'mcpfile' | 'admin
   return mcpfile !== '' || !admin ? mcpfile : join(ownFolder('config'), 'mcp.json');
 }
 
-function readOptions(path: string, { environment }: Pick<ToolServerDeps, 'environment'>): ReadOptions {
+function readOptions(path: string, environment: ToolServerDeps['environment']): ReadOptions {
   return { environment, folder: resolve(dirname(path)), resolve };
 }
 
@@ -41,7 +41,7 @@ export function namedServers({
   const path = serverFile(settings);
   if (path === '' || (mcpfile === '' && !existsSync(path))) return [];
   try {
-    return readServers(readFileSync(path, 'utf8'), readOptions(path, { environment }));
+    return readServers(readFileSync(path, 'utf8'), readOptions(path, environment));
   } catch (error) {
     throw new Error(`--mcpfile ${path} cannot be used: ${(error as Error).message}.`, { cause: error });
   }
@@ -75,7 +75,7 @@ export async function toolServerEditor(pool: ToolServerPool, deps: ToolServerDep
   const path = resolve(serverFile(deps.settings));
   return serverFileEditor({
     path,
-    options: readOptions(path, deps),
+    options: readOptions(path, deps.environment),
     read: () => textOf(path),
     exclusively: locked(path),
     write: secretly(path),
