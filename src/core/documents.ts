@@ -181,7 +181,7 @@ export interface DocumentLibrary {
   removeFile(id: string, file: string): Promise<void>;
   /** From every collection. */
   forgetFile(file: string): Promise<void>;
-  /** Everything again, with the embedding model of now. */
+  /** Indexes everything again, with the present embedding model. */
   reindex(id: string): Promise<void>;
   /** The extracted text of a file. */
   text(id: string, file: string): Promise<string>;

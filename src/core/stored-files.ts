@@ -33,7 +33,7 @@ export interface FileLibrary {
   move(file: NewStoredFile, path: string): Promise<StoredFile>;
   /** An id for a file that is added later. */
   newId(): string;
-  /** Where the content lies on the disk, to be read only. */
+  /** The path of the content, which must not be changed. */
   path(id: string): Promise<string>;
   delete(id: string): Promise<boolean>;
 }

@@ -31,7 +31,7 @@ export type IndexStep =
       readonly passages: readonly { readonly id: number; readonly text: string }[];
     };
 
-/** What a method gets behind the arguments of the call: vectors, which are sent as bytes, and its end. */
+/** Passed to a method after its arguments: vectors, which are sent as bytes, and the abort signal. */
 export interface CallTools {
   readonly vectors: readonly Float32Array[];
   readonly signal: AbortSignal;
@@ -49,11 +49,11 @@ interface StoreOptions extends Clock {
 }
 
 const suffix = '.collection';
-/** More are refused, and left out of folders. */
+/** Further uploads are refused, and further files of folders left out. */
 const maxFiles = 100_000;
-/** Passages without a vector, from which on no more files are read. Before, all are found by their words, which takes a hundredth of the time. */
+/** No further file is read while this many passages wait for their vectors. Up to then reading comes first: keywords take a hundredth of the time. */
 const maxToEmbed = 8192;
-/** Of a file that changes meanwhile: a log does so all the time. */
+/** Attempts to read a file that changes while it is read, as logs do. */
 const maxReads = 3;
 /** Vectors of several collections are kept in memory up to this size. */
 const maxVectorBytes = 200 * 2 ** 20;
@@ -66,7 +66,7 @@ const dayMs = 24 * 60 * 60_000;
 /** The collections of all owners, each in a file. Runs in the worker process, which has the files to itself. */
 export class DocumentStore {
   readonly #collections = new Map<string, OpenCollection>();
-  /** Where the search for work goes on, so that collections take turns. */
+  /** The collection that was served last: collections take turns. */
   #lastWork = '';
   readonly #folders: CollectionFolders;
 
@@ -219,7 +219,7 @@ export class DocumentStore {
     return open?.owner === owner && /^\d{1,15}$/.test(number) ? open.passage(Number(number)) : undefined;
   }
 
-  /** Files are read first, as far as their passages do not wait long for their vectors. `embedding`: the model of now. */
+  /** Files are read first, as far as their passages do not wait long for their vectors. `embedding`: the present model. */
   next(embedding: string, limit: number): IndexStep | undefined {
     const all = [...this.#collections.values()];
     const start = all.findIndex(({ id }) => id === this.#lastWork) + 1;

@@ -17,9 +17,9 @@ interface IndexerOptions {
 
 /** Passages that are embedded together. A request that comes meanwhile ends the batch. */
 const maxBatch = 32;
-/** After a failure that is none of a file: the disk is full, or the engine is not there. */
+/** Pause after a failure that is not the fault of a file: a full disk, a missing engine. */
 const retryMs = 10_000;
-/** After the end of the worker, which starts again by itself. */
+/** Pause after the end of the worker, which restarts by itself. */
 const restartMs = 500;
 
 /** Reads and embeds what is to be indexed, one piece after the other, at the lowest weight of the queue. */

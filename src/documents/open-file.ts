@@ -113,7 +113,7 @@ function contentError(name: string, error: unknown): AppError {
 
 export type ReadDocument = (name: string, path: string, signal: AbortSignal) => Promise<ExtractedDocument>;
 
-/** By which it is seen that a file has changed. What has become a pipe or a device is no file any more: opening it could take forever. */
+/** Size and modification time, which show that a file has changed. A pipe or device in its place is refused: opening it could block forever. */
 export async function fileState(path: string): Promise<{ readonly bytes: number; readonly modified: number }> {
   const state = await stat(path);
   if (!state.isFile()) throw new ReplacedFile(`${path} is no file`);

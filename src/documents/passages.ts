@@ -2,7 +2,7 @@ import type { Chunking, ExtractedDocument, PassageLocation, Section } from '../c
 import { type Block, blocksOf, passageSizes } from './blocks.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** A part of a document that is found and shown by itself. */
+/** A part of a document that is searched and shown by itself. */
 export interface PassageSpan extends PassageLocation {
   /** The header of its table, which is repeated before its rows. */
   readonly header?: string;

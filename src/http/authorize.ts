@@ -6,7 +6,6 @@ import { notFoundPage } from './pages.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
 interface RequestHead extends Pick<Call, 'id' | 'method' | 'path' | 'headers' | 'remoteAddress'> {
-  /** What the router found. */
   readonly endpoint: Endpoint | undefined;
   readonly target: string;
   /** How many Host headers it has. */

@@ -334,7 +334,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 }
 
@@ -353,7 +353,7 @@ function progressFirst(transport: Transport): void {
   };
 }
 
-/** Answers a request with an error if its stream ends before the answer: the client library would wait for ever. */
+/** Answers a request with an error if its stream ends before the answer: the client library would wait forever. */
 function failingCutRequests<Own extends Transport>(transport: Own): Own {
   const open = new Set<unknown>();
   // The library also calls a handler that was set before its own.

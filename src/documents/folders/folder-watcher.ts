@@ -14,16 +14,16 @@ interface FolderWatcherOptions {
   readonly now: () => number;
 }
 
-/** Also what no event reports: changes on network drives, and those that were lost. */
+/** Finds changes that no event reports: those on network drives, and lost events. */
 const rescanMs = 10 * 60_000;
-/** After a change the folder is quiet for this long; several are seen together. */
+/** A scan starts when nothing has changed for this long, so that it covers several changes. */
 const settleMs = 1000;
-/** In a folder that is never quiet. */
+/** Upper limit of that wait, for a folder that is never quiet. */
 const maxSettleMs = 10_000;
-/** A folder that changes all the time is scanned for at most this share of it. */
+/** Largest share of the time for scans of a folder that changes all the time. */
 const maxScanShare = 0.1;
 const sliceSize = 200;
-/** Where each folder has a watch of its own, of which a system has a limited number. */
+/** Linux needs a watch for each folder, and limits their number. */
 const maxWatches = 2000;
 
 /** Scans a folder at the start, after changes, and from time to time. */
@@ -106,7 +106,7 @@ export class FolderWatcher {
     this.#timer = this.options.startTimer(milliseconds, () => void this.scan());
   }
 
-  /** When the folder is quiet, but not much later than the first change: a log that grows all the time would put the scan off for ever. */
+  /** When the folder is quiet, but not much later than the first change: a log that grows all the time would postpone the scan forever. */
   #scanSoon(changedAt: number): void {
     const now = this.options.now();
     const quietAt = Math.min(now + settleMs, changedAt + maxSettleMs);

@@ -39,10 +39,7 @@ export function fused(
 ): readonly Candidate[] {
   if (!vectors) return matching.map(({ id, score }, index) => ({ id, score, found: { keywords: index + 1 } }));
   const sum = vector + keywords;
-  const candidates = new Map<
-    number,
-    { similarity: number; keywordScore: number; found: { vector?: number; keywords?: number } }
-  >();
+  const candidates = new Map<number, Pick<Candidate, 'found'> & { similarity: number; keywordScore: number }>();
   for (const [index, { id, similarity }] of vectors.near.entries())
     candidates.set(id, { similarity, keywordScore: 0, found: { vector: index + 1 } });
   for (const [index, { id, score }] of matching.entries()) {

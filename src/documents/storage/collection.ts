@@ -33,7 +33,7 @@ const depth = 100;
 const filteredDepth = 5000;
 /** Cached counts of words. */
 const maxCounts = 10_000;
-/** At this limit the vectors take 400 MB, and a search takes a tenth of a second. */
+/** Of a collection. At this limit the vectors take 400 MB, and a search takes a tenth of a second. */
 export const maxPassages = 1_000_000;
 
 /** An open collection: its database, and its vectors in memory while they are used. */
@@ -41,7 +41,7 @@ export class OpenCollection {
   #vectors: VectorIndex | undefined;
   /** How many more passages may be written before those that wait for their vectors are counted again. */
   #room = 0;
-  /** The same, before all of them are counted again. */
+  /** How many more may be written before all of them are counted again. */
   #free = 0;
   /** Of all files; undefined when they have changed. */
   #passageCount: number | undefined;

@@ -3,24 +3,24 @@ import type { SqlRow } from './sqlite.ts';
 
 /** What a collection says about itself. */
 export interface CollectionFacts extends Omit<Collection, 'bytes' | 'files' | 'passages' | 'folders' | 'isOutdated'> {
-  /** Of its vectors; 0 before the first one. */
+  /** Of its vectors; 0 until the first one is stored. */
   readonly dimensions: number;
 }
 
-/** `new`: its text is not read yet; `reading` is outwardly the same. `embedding`: some of its passages have no vector yet. */
+/** `new`: its text is not read yet. `embedding`: some of its passages have no vector yet. */
 export type FileState = 'new' | 'embedding' | 'completed' | 'failed' | 'cancelled';
 
 /** A file as it is stored. */
 export interface FileRow extends Omit<CollectionFile, 'status' | 'progress'> {
   readonly key: number;
   readonly state: FileState;
-  /** Counts how often it was to be read. */
+  /** Incremented whenever the file has to be read again. */
   readonly generation: number;
-  /** Where it lies. */
+  /** Its path on the disk. */
   readonly source: string;
-  /** The folder that it is of. */
+  /** The watched folder that it belongs to. */
   readonly folder?: string;
-  /** Of the content that is indexed. */
+  /** Hash of the indexed content. */
   readonly hash: string;
   readonly modified: number;
   readonly title: string;
