@@ -288,8 +288,7 @@ function namesOf(listensOn: string | undefined): readonly string[] {
 }
 
 /** In constant time: digests of equal length, and all keys are compared. */
-function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
-  if (sent === undefined) return false;
+function matches(sent: string, keys: readonly Buffer[]): boolean {
   const hash = digest(sent);
   return keys.map((key) => timingSafeEqual(key, hash)).includes(true);
 }

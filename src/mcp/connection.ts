@@ -145,18 +145,12 @@ export class ToolServerConnection {
   async entries(method: string, key: string, signal: AbortSignal): Promise<readonly Fields[]> {
     const all: Fields[] = [];
     let bytes = 0;
-    let cursor: string | undefined;
-    for (let page = 0; page < maxPages; page += 1) {
-      const reply = await this.request(method, cursor === undefined ? {} : { cursor }, signal);
-      const listed = Array.isArray(reply[key]) ? reply[key] : [];
-      for (const entry of listed) {
-        if (!isObject(entry)) continue;
+    for await (const { entries } of listPages(key, (params) => this.request(method, params, signal))) {
+      for (const entry of entries.filter(isObject)) {
         bytes += JSON.stringify(entry).length;
         if (all.length >= maxEntries || bytes > maxListBytes) return all;
         all.push(entry);
       }
-      if (typeof reply.nextCursor !== 'string') break;
-      cursor = reply.nextCursor;
     }
     return all;
   }
@@ -415,9 +409,21 @@ export class ToolServerConnection {
 
 /** Time-out of lists, resources and prompts. */
 const requestMs = 30_000;
-const maxPages = 64;
+export const maxPages = 64;
 const maxEntries = 1000;
 const maxListBytes = 2 * 1024 * 1024;
+
+/** The pages of a list, up to their largest number; `request` gets the parameters of one. */
+export async function* listPages(key: string, request: (params: Fields) => Promise<Fields>) {
+  let params: Fields = {};
+  for (let page = 0; page < maxPages; page += 1) {
+    const { [key]: entries, nextCursor: cursor } = await request(params);
+    const isLast = typeof cursor !== 'string';
+    yield { entries: (Array.isArray(entries) ? entries : []) as readonly unknown[], isLast };
+    if (isLast) return;
+    params = { cursor };
+  }
+}
 
 /** Longest backoff: a server that is back is found within 15 s. */
 const maxBackoffMs = 8000;

@@ -5,7 +5,7 @@ import { isAlive } from '../core/processes.ts';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { Guard } from '../processes/guard.ts';
 import type { ServerConfig } from './config.ts';
-import { type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
+import { listPages, maxPages, type OpenSession, type Session, type SessionEvents, SessionLost } from './connection.ts';
 import { limitedFetch } from './limited-fetch.ts';
 import type { LoginFile } from './logins.ts';
 import { MessageReader, maxMessageBytes } from './message-reader.ts';
@@ -215,7 +215,6 @@ const checkMs = 4000;
 const terminateMs = 500;
 /** The caller has its own time-outs. */
 const maxTimeoutMs = 2 ** 31 - 1;
-const maxPages = 64;
 
 /** The tools as listed, bounded in number and size, since each may go into every prompt. Omitted ones are logged. */
 async function allTools(client: Client, warn: (text: string) => void): Promise<readonly ServedTool[]> {
@@ -223,11 +222,10 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
   const tools: ServedTool[] = [];
   let bytes = 0;
   const unusable: string[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    const reply = await client.request({ method: 'tools/list', params }, anyObject, { timeout: listMs });
-    for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
+  const request = (params: Readonly<Record<string, unknown>>) =>
+    client.request({ method: 'tools/list', params }, anyObject, { timeout: listMs });
+  for await (const { entries, isLast } of listPages('tools', request)) {
+    for (const tool of entries) {
       const size = isTool(tool) ? JSON.stringify(tool).length : 0;
       if (!isTool(tool) || size > maxToolBytes) {
         unusable.push(unusableText(tool));
@@ -240,14 +238,12 @@ async function allTools(client: Client, warn: (text: string) => void): Promise<r
       }
       tools.push(tool);
     }
-    if (typeof reply.nextCursor !== 'string') {
-      if (unusable.length > 0) {
-        const named = [...unusable.slice(0, namedTools), ...(unusable.length > namedTools ? ['…'] : [])];
-        warn(`${unusable.length} of its tools are left out: ${named.join(', ')}`);
-      }
-      return tools;
+    if (!isLast) continue;
+    if (unusable.length > 0) {
+      const named = [...unusable.slice(0, namedTools), ...(unusable.length > namedTools ? ['…'] : [])];
+      warn(`${unusable.length} of its tools are left out: ${named.join(', ')}`);
     }
-    cursor = reply.nextCursor;
+    return tools;
   }
   throw new Error(`its list of tools has more than ${maxPages} pages`);
 }

@@ -113,10 +113,8 @@ export function webSearch({ url, warn, fetch = fetchRemote, extract }: WebSearch
       return { problem: `The address ${address} holds no text (${contentType}).`, cause: 'no-text' };
     }
     if (bytes.length > fetchOptions.bytes) {
-      return {
-        problem: `The address ${address} is larger than ${fetchOptions.bytes / 2 ** 20} MB.`,
-        cause: 'too-large',
-      };
+      const problem = `The address ${address} is larger than ${fetchOptions.bytes / 2 ** 20} MB.`;
+      return { problem, cause: 'too-large' };
     }
     const whole = pageString(bytes, contentType);
     const isHtml = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);

@@ -7,7 +7,7 @@ export type ToolEvent = Extract<GenerationEvent, { type: 'text-delta' | 'tool-st
 
 /** Numbers the calls and collects the events of one step. */
 export class CallWriter {
-  #events: ToolEvent[] = [];
+  readonly #events: ToolEvent[] = [];
   #calls = 0;
   /** White space that is dropped if a call follows: it only separated the call from the text. */
   #space = '';
@@ -52,9 +52,7 @@ export class CallWriter {
   }
 
   take(): readonly ToolEvent[] {
-    const events = this.#events;
-    this.#events = [];
-    return events;
+    return this.#events.splice(0);
   }
 }
 
