@@ -59,10 +59,10 @@ export function flagIn(value: unknown, otherwise: boolean): boolean {
   return typeof value === 'number' ? value !== 0 : otherwise;
 }
 
-export function listIn(value: unknown, most = 100_000): readonly unknown[] {
-  return Array.isArray(value) ? value.slice(0, most) : [];
+export function listIn(value: unknown, max = 100_000): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, max) : [];
 }
 
-export function textsIn(value: unknown, most?: number): string[] {
-  return listIn(value, most).filter((one): one is string => typeof one === 'string');
+export function textsIn(value: unknown, max?: number): string[] {
+  return listIn(value, max).filter((one): one is string => typeof one === 'string');
 }

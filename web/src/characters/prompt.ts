@@ -86,7 +86,7 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, conte
   const scan = {
     messages: path
       .filter(({ role }) => role !== 'tool')
-      .slice(-deepest(books, speaker?.worldOptions))
+      .slice(-maxScanDepth(books, speaker?.worldOptions))
       .map((turn) => (speaker ? `${nameOf(turn)}: ${textOf(turn)}` : turn.text)),
     replies: path.filter(({ role }) => role === 'assistant').length,
     greeting: greetingIndex(chat, path),
@@ -142,7 +142,7 @@ export function promptFrame(chat: Chat, path: readonly Turn[], cast: Cast, conte
 }
 
 /** Number of last messages that any entry looks at. */
-function deepest(entries: readonly WorldEntry[], options: WorldOptions = {}): number {
+function maxScanDepth(entries: readonly WorldEntry[], options: WorldOptions = {}): number {
   const depths = entries.map((entry) => decorated(entry).scanDepth ?? 0);
   return Math.max(1, options.scanDepth ?? 0, defaultScanDepth, ...depths);
 }

@@ -22,18 +22,18 @@ export function pastedName(text: string): string {
 
 /** True if pasted text becomes a file: it is longer than the limit of the settings, or the field would be slow with it. */
 export function becomesFile(pasted: string, fieldLength: number, limit: number): boolean {
-  const longest = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-  return pasted.length > longest || pasted.length + fieldLength > maxFieldText;
+  const maxLength = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+  return pasted.length > maxLength || pasted.length + fieldLength > maxFieldText;
 }
 
 /** Parts of a long text, cut at line ends where there are some. Joined they are the text. */
-export function partsOf(text: string, longest = maxPart): string[] {
+export function partsOf(text: string, maxLength = maxPart): string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length; ) {
-    let to = Math.min(text.length, from + longest);
+    let to = Math.min(text.length, from + maxLength);
     if (to < text.length) {
       const line = text.lastIndexOf('\n', to - 1) + 1;
-      if (line > from + longest / 2) to = line;
+      if (line > from + maxLength / 2) to = line;
       // A surrogate pair is one character.
       else if (/[\uD800-\uDBFF]/.test(text.charAt(to - 1))) to -= 1;
     }

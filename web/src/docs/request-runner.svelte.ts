@@ -108,9 +108,11 @@ function kindOf(type: string): ApiResponse['kind'] {
 }
 
 /** Images and vectors in JSON are long; the complete response is available with curl. */
-const longest = 60_000;
+const maxLength = 60_000;
 
 function shown(text: string, kind: ApiResponse['kind']): string {
   const whole = kind === 'json' ? reformatted(text, 2) : text;
-  return whole.length > longest ? `${whole.slice(0, longest)}\n${texts.response.cut(whole.length - longest)}` : whole;
+  return whole.length > maxLength
+    ? `${whole.slice(0, maxLength)}\n${texts.response.cut(whole.length - maxLength)}`
+    : whole;
 }

@@ -19,7 +19,7 @@ export const aspectNames = Object.keys(aspects) as Aspect[];
 /** Sides of squares. Other aspect ratios have at most the area of the square, so that the server does not shrink them. */
 export const resolutions = [64, 128, 192, 256, 384, 512, 640, 768, 1024, 1280, 1536] as const;
 
-const shortest = 64;
+const minSide = 64;
 
 /** Large models accept only multiples of 64; small ones also accept multiples of 16, which are nearer to the ratio. */
 const stepFor = (side: number): number => (side < 512 ? 16 : 64);
@@ -29,7 +29,7 @@ export function sizeFor(aspect: Aspect, side: number): Size {
   const step = stepFor(side);
   const area = side * side;
   const near = (value: number): number[] => {
-    const below = Math.max(shortest, Math.floor(value / step) * step);
+    const below = Math.max(minSide, Math.floor(value / step) * step);
     return [below, below + step];
   };
   const candidates = near(side * Math.sqrt(ratio)).flatMap((width) =>

@@ -18,14 +18,14 @@ export function download({
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-const longest = 80;
+const maxLength = 80;
 
 /** A title as a file name for any system. */
 export function fileName(title: string, extension: string): string {
   const cleaned = title.replace(/[\p{Cc}\\/:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ');
   const stem = cleaned
     .replace(/^[. ]+/, '')
-    .slice(0, longest)
+    .slice(0, maxLength)
     .replace(/[. ]+$/, '');
   return (stem || 'untitled') + extension;
 }

@@ -5,16 +5,16 @@ import { Unreadable } from './unreadable.ts';
  * Decompresses LZMA with the 13-byte header (properties, dictionary size, size), as KoboldAI Lite stores it. Throws an error for
  * people on invalid data, and never returns more than `most` bytes.
  */
-export function unpackLzma(packed: Uint8Array, most: number): Uint8Array {
+export function unpackLzma(packed: Uint8Array, maxBytes: number): Uint8Array {
   if (packed.length < 18) throw damaged();
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const properties = packed[0] ?? 255;
   if (properties >= 9 * 5 * 5) throw damaged();
   const size = view.getUint32(5, true) + view.getUint32(9, true) * 2 ** 32;
   const isOpen = size >= 2 ** 63;
-  if (!isOpen && size > most) throw new Unreadable(texts.lzma.tooLarge);
+  if (!isOpen && size > maxBytes) throw new Unreadable(texts.lzma.tooLarge);
   const decoder = new Decoder(packed, 13, properties);
-  return decoder.run(isOpen ? undefined : size, most);
+  return decoder.run(isOpen ? undefined : size, maxBytes);
 }
 
 const damaged = (): Unreadable => new Unreadable(texts.lzma.damaged);
@@ -136,7 +136,7 @@ class Decoder {
     this.#literals = probabilities(0x300 << (this.#literalContext + this.#literalPosition));
   }
 
-  run(size: number | undefined, most: number): Uint8Array {
+  run(size: number | undefined, maxBytes: number): Uint8Array {
     let state = 0;
     let recent: [number, number, number, number] = [0, 0, 0, 0];
     while (size === undefined || this.#length < size) {
@@ -163,7 +163,7 @@ class Decoder {
         length = this.#repeatLengths.decode(this.#range, position);
         state = state < 7 ? 8 : 11;
       }
-      this.#copy(recent[0] + 1, size === undefined ? length : Math.min(length, size - this.#length), most);
+      this.#copy(recent[0] + 1, size === undefined ? length : Math.min(length, size - this.#length), maxBytes);
     }
     return this.#out.subarray(0, this.#length);
   }
@@ -205,9 +205,9 @@ class Decoder {
     return base + this.#range.direct(bits - 4) * 16 + this.#range.reverseTree(this.#align, 4);
   }
 
-  #copy(distance: number, length: number, most: number): void {
+  #copy(distance: number, length: number, maxBytes: number): void {
     if (distance > this.#length) throw damaged();
-    if (this.#length + length > most) throw new Unreadable(texts.lzma.tooLarge);
+    if (this.#length + length > maxBytes) throw new Unreadable(texts.lzma.tooLarge);
     for (let left = length; left > 0; left -= 1) this.#put(this.#out[this.#length - distance] as number);
   }
 

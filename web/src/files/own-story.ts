@@ -47,10 +47,10 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
 }
 
 /** Maximum nesting of branches in a file. */
-const deepest = 200;
+const maxDepth = 200;
 
 function passagesIn(value: unknown, id: () => string, depth: number): Passage[] {
-  if (depth > deepest) return [];
+  if (depth > maxDepth) return [];
   return listIn(value).map((one) => {
     const passage = fieldsOf(one);
     const branches = listIn(passage.branches, 1000).map((branch) => branchIn(fieldsOf(branch), id, depth));

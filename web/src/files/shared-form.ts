@@ -27,7 +27,7 @@ export function storyOfShared({ data }: Pick<SharedForm, 'data'>, id: () => stri
   throw new Unreadable(texts.shared.noStory);
 }
 
-const largest = 32 * 1_048_576;
+const maxBytes = 32 * 1_048_576;
 
 function unpacked(data: string): string | undefined {
   // LZMA header with common properties, in base64.
@@ -35,7 +35,7 @@ function unpacked(data: string): string | undefined {
   try {
     // URL-safe base64.
     const bytes = bytesIn(data.replaceAll('-', '+').replaceAll('_', '/'));
-    return new TextDecoder().decode(unpackLzma(bytes, largest));
+    return new TextDecoder().decode(unpackLzma(bytes, maxBytes));
   } catch {
     return undefined;
   }

@@ -10,8 +10,8 @@ export async function readZip(bytes: Uint8Array): Promise<ZipEntry[]> {
   return entries.map(({ name, size, ...entry }) => ({
     name,
     size,
-    bytes: (most) => worded(entry.bytes(most)),
-    text: (most) => worded(entry.text(most)),
+    bytes: (maxBytes) => worded(entry.bytes(maxBytes)),
+    text: (maxBytes) => worded(entry.text(maxBytes)),
   }));
 }
 

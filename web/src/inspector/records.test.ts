@@ -24,7 +24,6 @@ const summary = (own: Partial<Summary>): Summary => ({
   outcome: 'completed',
   streamed: true,
   duration_ms: 1,
-  queue_ms: 0,
   first_token_ms: 1,
   prompt_tokens: 1,
   completion_tokens: 1,

@@ -14,7 +14,6 @@ export interface Summary {
   readonly outcome: string;
   readonly streamed: boolean;
   readonly duration_ms: number | null;
-  readonly queue_ms: number | null;
   readonly first_token_ms: number | null;
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;

@@ -55,7 +55,7 @@ export function formatsOf(locale: string): Formats {
     date: (time, options = { dateStyle: 'medium' }) => new Date(time).toLocaleString(locale, options),
     time: (time) => new Date(time).toLocaleTimeString(locale, { timeStyle: 'short' }),
     ago: (seconds) => {
-      const [unit, size] = timeUnits.find(([, least]) => seconds >= least) ?? ['second', 1];
+      const [unit, size] = timeUnits.find(([, min]) => seconds >= min) ?? ['second', 1];
       return new Intl.RelativeTimeFormat(locale).format(-Math.floor(seconds / size), unit);
     },
     byteSize: (bytes) => {

@@ -2,7 +2,7 @@ import source from '@mermaid-js/tiny/dist/mermaid.tiny.js?url';
 import { sandboxed } from './sandbox.ts';
 import { texts } from './texts.ts';
 
-const slowestMs = 20_000;
+const timeoutMs = 20_000;
 
 /** Draws diagrams in a sandbox: Mermaid needs inline styles, which the pages do not allow. */
 const host = `<!doctype html><meta charset="utf-8"><body><script>
@@ -92,7 +92,7 @@ function answerOf(from: Window | null, isMeant: (data: unknown) => boolean, late
     const timer = setTimeout(() => {
       ended();
       reject(new Error(late));
-    }, slowestMs);
+    }, timeoutMs);
     addEventListener('message', onMessage);
   });
 }

@@ -1,8 +1,8 @@
 import { command, read } from '../api/call.ts';
 
 /** How often a list is fetched while something in it is going on, and while the server does not answer. */
-const often = 1000;
-const seldom = 5000;
+const busyMs = 1000;
+const retryMs = 5000;
 
 /** A list of the server, fetched again as long as something in it is going on. */
 export class Polled<Name extends string, Entry> {
@@ -26,7 +26,7 @@ export class Polled<Name extends string, Entry> {
     } catch {
       answered = false;
     }
-    if (this.list.some(this.isBusy)) this.#timer = setTimeout(() => void this.refresh(), answered ? often : seldom);
+    if (this.list.some(this.isBusy)) this.#timer = setTimeout(() => void this.refresh(), answered ? busyMs : retryMs);
     return answered;
   }
 

@@ -63,8 +63,8 @@ export const server = $state<Server>({
   performance: { queue: 0, idle: 1 },
 });
 
-const often = 600;
-const seldom = 5000;
+const busyMs = 600;
+const idleMs = 5000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Fetches the server status now and then periodically, more often while a model loads. */
@@ -105,7 +105,7 @@ async function isStillLocked(): Promise<boolean> {
 function plan(): void {
   clearTimeout(timer);
   const isChanging = server.models?.models.some(({ state }) => state === 'loading' || state === 'unloading');
-  const pause = server.performance.loading || isChanging ? often : seldom;
+  const pause = server.performance.loading || isChanging ? busyMs : idleMs;
   if (document.visibilityState === 'visible') timer = setTimeout(refreshServer, pause);
 }
 

@@ -82,11 +82,11 @@ function mergedTexts(base: string, mine: string, theirs: string): string | undef
 }
 
 function changedRange(base: string, now: string): { start: number; end: number; text: string } {
-  const most = Math.min(base.length, now.length);
+  const shorter = Math.min(base.length, now.length);
   let start = 0;
-  while (start < most && base[start] === now[start]) start += 1;
+  while (start < shorter && base[start] === now[start]) start += 1;
   let tail = 0;
-  while (tail < most - start && base[base.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+  while (tail < shorter - start && base[base.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
   return { start, end: base.length - tail, text: now.slice(start, now.length - tail) };
 }
 

@@ -1,16 +1,13 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type BackupRecord, backupOf, importedStorage, isOwnName, newRecords, partsOfBackup } from './backup.ts';
 
-vi.mock('../files/data-url.ts', async (original) => ({
-  ...(await original<object>()),
-  // Without the file reader of browsers.
-  dataUrlOf: async (blob: Blob) =>
-    `data:${blob.type};base64,${btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))}`,
-}));
+/** Without the file reader of browsers. */
+const toDataUrl = async (blob: Blob): Promise<string> =>
+  `data:${blob.type};base64,${btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))}`;
 
 async function written(...collections: [string, object[]][]): Promise<unknown> {
   let text = '';
-  for await (const part of partsOfBackup({ 'parley.settings': '{"a":1}' }, collections)) text += part;
+  for await (const part of partsOfBackup({ 'parley.settings': '{"a":1}' }, collections, toDataUrl)) text += part;
   return JSON.parse(text);
 }
 

@@ -1,4 +1,5 @@
 import { fieldsOf, jsonIn, listIn, numberIn } from '../api/loose.ts';
+import { dataUrlOf } from '../files/data-url.ts';
 import { decoded, toPortable } from '../files/portable.ts';
 
 /** A file with everything that the pages keep in this browser. */
@@ -18,11 +19,12 @@ export interface Backup {
 export async function* partsOfBackup(
   storage: Backup['storage'],
   collections: readonly (readonly [name: string, records: readonly object[]])[],
+  toDataUrl = dataUrlOf,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ format, version: 1, storage }).slice(0, -1)},"collections":{`;
   for (const [index, [name, records]] of collections.entries()) {
     yield `${index > 0 ? ',' : ''}${JSON.stringify(name)}:[`;
-    for (const [at, record] of records.entries()) yield (at > 0 ? ',\n' : '\n') + (await toPortable(record));
+    for (const [at, record] of records.entries()) yield (at > 0 ? ',\n' : '\n') + (await toPortable(record, toDataUrl));
     yield ']';
   }
   yield '}}';

@@ -144,7 +144,7 @@ export interface Chunk {
 }
 
 const knownChunks = new WeakMap<Paragraph, Chunk>();
-const largest = 12_000;
+const maxChunk = 12_000;
 
 /**
  * Groups paragraphs, so that the browser renders only visible chunks and the page updates only changed ones. Boundaries depend
@@ -156,7 +156,7 @@ export function chunksOf(paragraphs: readonly Paragraph[]): Chunk[] {
   let size = 0;
   for (const paragraph of paragraphs) {
     const last = open.at(-1);
-    if (last && last.passage !== paragraph.passage && (size > largest || isBoundary(paragraph.passage))) {
+    if (last && last.passage !== paragraph.passage && (size > maxChunk || isBoundary(paragraph.passage))) {
       chunks.push(chunkOf(open));
       open = [];
       size = 0;

@@ -28,7 +28,7 @@ import { texts } from './texts.ts';
 export const syncStatus = $state<{ text: string; failed: boolean }>({ text: '', failed: false });
 
 const soonMs = 3000;
-const seldomMs = 15_000;
+const idleMs = 15_000;
 
 /** A little less than the limit of the server for a record. */
 const maxCharacters = 32_000_000;
@@ -166,5 +166,5 @@ async function round(): Promise<void> {
         Object.assign(syncStatus, { text: texts.failed(isLocked ? texts.locked : sentenceOf(thrown)), failed: true });
     }
   } else Object.assign(syncStatus, { text: '', failed: false });
-  later(seldomMs);
+  later(idleMs);
 }

@@ -16,7 +16,7 @@ interface Turn {
   readonly data_format: string;
 }
 
-const often = 1500;
+const pollMs = 1500;
 
 /** A story that several people write in turns. The server stores it; each page polls it. */
 class Multiplayer {
@@ -88,7 +88,7 @@ class Multiplayer {
     await reported(async () => {
       await this.#exchange(id);
     });
-    if (this.story === id) this.#timer = setTimeout(() => void this.#look(), often);
+    if (this.story === id) this.#timer = setTimeout(() => void this.#look(), pollMs);
   }
 
   async #exchange(id: string): Promise<void> {

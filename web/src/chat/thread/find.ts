@@ -9,7 +9,7 @@ export interface Hit {
 
 export const maxHits = 10_000;
 /** In longer texts positions must be exact, so that the right part can be shown. */
-const longest = 6000;
+const maxUnmarked = 6000;
 const lowered = new WeakMap<object, string>();
 
 /** All places of a text in these messages, in any case, in order; at most `maxHits`. */
@@ -37,7 +37,7 @@ function searchable(turn: Pick<Turn, 'text'>): string {
   const known = lowered.get(turn);
   if (known !== undefined) return known;
   const lower = turn.text.toLowerCase();
-  const text = lower.length > longest ? lower : withoutMarks(lower);
+  const text = lower.length > maxUnmarked ? lower : withoutMarks(lower);
   lowered.set(turn, text);
   return text;
 }

@@ -5,9 +5,9 @@ const limits = {
 } as const;
 const headCharacters = 1500;
 const headLines = 15;
-/** A part of an opened message ends at the first empty line after `good` characters, at a line end after `most` of them. */
-const good = 4000;
-const most = 8000;
+/** A part of an opened message ends at the first empty line after `minPart` characters, at a line end after `maxPart` of them. */
+const minPart = 4000;
+const maxPart = 8000;
 
 export function isLong(text: string, role: keyof typeof limits): boolean {
   const { characters, lines } = limits[role];
@@ -44,12 +44,12 @@ export function partsOf(text: string): Part[] {
   for (let from = 0; from < text.length; ) {
     const newline = text.indexOf('\n', from);
     const end = newline === -1 ? text.length : newline + 1;
-    if (end - start > most) cut(from);
-    while (end - start > most) cut(withoutHalf(text, start + most));
+    if (end - start > maxPart) cut(from);
+    while (end - start > maxPart) cut(withoutHalf(text, start + maxPart));
     // Longer lines are neither empty nor fences.
     const line = end - from > 200 ? text.slice(from, from + 200) : text.slice(from, end).trimEnd();
     fence = fenceAfter(fence, line);
-    if (line === '' && fence === '' && end - start > good) cut(end);
+    if (line === '' && fence === '' && end - start > minPart) cut(end);
     from = end;
   }
   cut(text.length);

@@ -4,23 +4,23 @@ export interface VisibleRange {
   readonly end?: number;
 }
 
-const atOnce = 10;
+const initialCount = 10;
 /** Few enough to render in one frame. */
 const step = 8;
-const most = 60;
+const maxRendered = 60;
 
 export function initialRange(total: number): VisibleRange {
-  return { first: Math.max(0, total - atOnce) };
+  return { first: Math.max(0, total - initialCount) };
 }
 
 export function extendUp({ first, end }: VisibleRange, total: number): VisibleRange {
   const up = Math.max(0, first - step);
-  return ended(up, Math.min(end ?? total, up + most), total);
+  return ended(up, Math.min(end ?? total, up + maxRendered), total);
 }
 
 export function extendDown({ first, end }: VisibleRange, total: number): VisibleRange {
   const down = Math.min(total, (end ?? total) + step);
-  return ended(Math.max(first, down - most), down, total);
+  return ended(Math.max(first, down - maxRendered), down, total);
 }
 
 function ended(first: number, end: number, total: number): VisibleRange {
@@ -29,11 +29,11 @@ function ended(first: number, end: number, total: number): VisibleRange {
 
 /** The start of a chat. */
 export function firstRange(total: number): VisibleRange {
-  return ended(0, atOnce, total);
+  return ended(0, initialCount, total);
 }
 
 /** The turns around one. */
 export function rangeAround(index: number, total: number): VisibleRange {
   const first = Math.max(0, index - step / 2);
-  return ended(first, first + atOnce, total);
+  return ended(first, first + initialCount, total);
 }

@@ -1,7 +1,7 @@
 import { splitReasoning } from '../../api/reasoning.ts';
 
 const maxWords = 6;
-const longest = 60;
+const maxLength = 60;
 
 /** The title in an answer of a model; undefined if it is none: empty, too long, or a repetition of the request. */
 export function titleOf(answer: string, request: string): string | undefined {
@@ -15,6 +15,6 @@ export function titleOf(answer: string, request: string): string | undefined {
     .replace(/^["'“”„«*_`]+|["'“”»*_`.。]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  if (title === '' || title.length > longest || title.split(' ').length > maxWords) return undefined;
+  if (title === '' || title.length > maxLength || title.split(' ').length > maxWords) return undefined;
   return request.toLowerCase().includes(title.toLowerCase()) ? undefined : title;
 }

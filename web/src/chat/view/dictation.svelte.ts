@@ -18,7 +18,7 @@ export const dictation = $state<{
 }>({ state: 'off', seconds: 0, waiting: [] });
 let finish: ((draftKey: string) => void) | undefined;
 /** Shorter recordings contain no words. */
-const shortest = 300;
+const minMs = 300;
 
 /** Starts recording, or ends it: the text is for the field in which it was ended. */
 export async function dictate(draftKey: string): Promise<void> {
@@ -39,7 +39,7 @@ export async function dictate(draftKey: string): Promise<void> {
     }, 200);
     const recording = await whole.finally(() => clearInterval(clock));
     dictation.state = 'transcribing';
-    const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
+    const text = Date.now() - since < minMs ? '' : await transcriptOf(recording);
     if (text === '') notify(texts.chat.noSpeech);
     else dictation.waiting = [...dictation.waiting, { draftKey: target, text }];
   } catch (thrown) {
