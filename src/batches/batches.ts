@@ -31,7 +31,6 @@ const scanMs = 60_000;
 
 /** The batches of all owners, and the runs of those that have not ended. */
 export class Batches {
-  readonly #options: BatchesOptions;
   readonly #stores = new Map<Owner, BatchStore>();
   readonly #runs = new Map<string, { readonly run: BatchRun; readonly over: Promise<void> }>();
   #work: BatchWork | undefined;
@@ -39,14 +38,12 @@ export class Batches {
   #scansAgain = false;
   #trouble = '';
 
-  constructor(options: BatchesOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: BatchesOptions) {}
 
   /** From now on batches run, those of earlier starts first. */
   start(work: BatchWork): void {
     this.#work = work;
-    const timer = this.#options.startTimer(scanMs, () => {
+    const timer = this.options.startTimer(scanMs, () => {
       this.#scan();
       timer.restart();
     });
@@ -56,8 +53,9 @@ export class Batches {
   of(owner: Owner): BatchLibrary {
     const store = this.#storeOf(owner);
     return {
-      list: async (api) => (await store.list()).filter((batch) => batch.api === api).map((one) => this.#shown(one)),
-      get: async (id) => this.#shown(await store.get(id)),
+      list: async (api) =>
+        (await store.list()).filter((batch) => batch.api === api).map((one) => this.#withLiveCounts(one)),
+      get: async (id) => this.#withLiveCounts(await store.get(id)),
       create: (batch) => this.#create(owner, batch),
       cancel: (id) => this.#cancel(store, id),
       results: async (id) => {
@@ -90,7 +88,7 @@ export class Batches {
 
   async #create(owner: Owner, { input, ...own }: NewBatch): Promise<Batch> {
     const store = this.#storeOf(owner);
-    const { now } = this.#options;
+    const { now } = this.options;
     const createdAt = Math.floor(now() / 1000);
     const requests = 'requests' in input ? input.requests : undefined;
     const model = requests?.[0]?.body.model;
@@ -119,7 +117,7 @@ export class Batches {
   }
 
   async #cancel(store: BatchStore, id: string): Promise<Batch> {
-    const { now } = this.#options;
+    const { now } = this.options;
     const batch = await store.get(id);
     if (batchHasEnded(batch) || batch.status === 'finalizing')
       throw wrong(`that of a batch that can be cancelled; this one is ${batch.status}`);
@@ -130,10 +128,10 @@ export class Batches {
     );
     await this.#runs.get(id)?.run.look();
     this.#scan();
-    return this.#shown(cancelled);
+    return this.#withLiveCounts(cancelled);
   }
 
-  #shown(batch: StoredBatch): Batch {
+  #withLiveCounts(batch: StoredBatch): Batch {
     const live = batchHasEnded(batch) ? undefined : this.#runs.get(batch.id)?.run.live;
     return { ...batch, ...live };
   }
@@ -160,7 +158,7 @@ export class Batches {
   }
 
   async #scanOwners(work: BatchWork): Promise<void> {
-    const { folder } = this.#options;
+    const { folder } = this.options;
     for (const name of await readdir(folder).catch(() => [])) {
       const owner = await ownerIn(join(folder, name));
       if (owner === undefined) continue;
@@ -173,7 +171,7 @@ export class Batches {
   }
 
   #run(owner: Owner, store: BatchStore, id: string, work: BatchWork): void {
-    const { now, startTimer, files } = this.#options;
+    const { now, startTimer, files } = this.options;
     const run = new BatchRun(id, { store, files: files.of(senderOf(owner)), work, now, startTimer });
     const over = run.run().then(
       () => {
@@ -192,7 +190,7 @@ export class Batches {
 
   async #tidy(store: BatchStore, batch: StoredBatch): Promise<void> {
     const { id, api, createdAt, archivedAt, endedAt = createdAt } = batch;
-    const seconds = Math.floor(this.#options.now() / 1000);
+    const seconds = Math.floor(this.options.now() / 1000);
     if (seconds - endedAt >= memorySeconds) await store.delete(id);
     else if (api === 'messages' && archivedAt === undefined && seconds - createdAt >= archiveSeconds) {
       await store.deleteContent(id);
@@ -202,12 +200,12 @@ export class Batches {
 
   /** The same trouble once. */
   #report(trouble: string): void {
-    if (trouble !== '' && trouble !== this.#trouble) this.#options.warn(trouble);
+    if (trouble !== '' && trouble !== this.#trouble) this.options.warn(trouble);
     this.#trouble = trouble;
   }
 
   #storeOf(owner: Owner): BatchStore {
-    const { now, warn } = this.#options;
+    const { now, warn } = this.options;
     const known =
       this.#stores.get(owner) ?? new BatchStore({ folder: join(this.#folderOf(owner), 'batches'), now, warn });
     this.#stores.set(owner, known);
@@ -215,7 +213,7 @@ export class Batches {
   }
 
   #folderOf(owner: Owner): string {
-    return join(this.#options.folder, fileNameOf(owner));
+    return join(this.options.folder, fileNameOf(owner));
   }
 }
 

@@ -57,37 +57,30 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /** One run of a batch: validates its input, sends what has no reply yet, and writes its files. Begun again after a crash, it goes on. */
 export class BatchRun {
-  readonly #options: RunnerOptions;
   readonly #stop = new AbortController();
-  #live: Pick<StoredBatch, 'counts' | 'usage'> | undefined;
+  /** Counts that are not stored yet. */
+  live: Pick<StoredBatch, 'counts' | 'usage'> | undefined;
 
   constructor(
     private readonly id: string,
-    options: RunnerOptions,
-  ) {
-    this.#options = options;
-  }
-
-  /** Counts that are not stored yet. */
-  get live(): Pick<StoredBatch, 'counts' | 'usage'> | undefined {
-    return this.#live;
-  }
+    private readonly options: RunnerOptions,
+  ) {}
 
   /** Its state was changed: it may be cancelled. */
   async look(): Promise<void> {
-    const batch = await this.#options.store.find(this.id);
+    const batch = await this.options.store.find(this.id);
     if (!batch || batch.status === 'cancelling') this.#stop.abort(new Aborted('cancelled'));
   }
 
   /** Rejects with `HeldElsewhere`, or for a failure of the disk, after which it can be run again. */
   run(): Promise<void> {
-    const { store } = this.#options;
+    const { store } = this.options;
     const refuse = () => new HeldElsewhere();
     return withFileLock(join(store.folderOf(this.id), 'run'), () => this.#run(), { refuse });
   }
 
   async #run(): Promise<void> {
-    const { store, work } = this.#options;
+    const { store, work } = this.options;
     let batch = await store.find(this.id);
     if (!batch || batchHasEnded(batch)) return;
     if (batch.status === 'validating') batch = await this.#validate(batch);
@@ -97,7 +90,7 @@ export class BatchRun {
   }
 
   async #validate(batch: StoredBatch): Promise<StoredBatch> {
-    const { store, files, work } = this.#options;
+    const { store, files, work } = this.options;
     const { id, endpoint, inputFile } = batch;
     if (inputFile === undefined) return batch;
     const path = await files.path(inputFile).catch(() => undefined);
@@ -133,14 +126,14 @@ export class BatchRun {
   }
 
   async #fail(problems: readonly BatchProblem[]): Promise<StoredBatch> {
-    const { store } = this.#options;
+    const { store } = this.options;
     await store.deleteContent(this.id);
     return store.change(this.id, (present) => ({ ...present, status: 'failed', problems, endedAt: this.#seconds() }));
   }
 
   /** Sends what has no reply. */
   async #answer(batch: StoredBatch): Promise<StoredBatch> {
-    const { store, work, startTimer, now } = this.#options;
+    const { store, work, startTimer, now } = this.options;
     const { id } = batch;
     await store.repairResults(id);
     const done = new Set<string>();
@@ -152,8 +145,8 @@ export class BatchRun {
       done.add(reply.customId);
       live = counted(live, reply);
     }
-    this.#live = live;
-    const save = async (): Promise<StoredBatch> => store.change(id, (present) => ({ ...present, ...this.#live }));
+    this.live = live;
+    const save = async (): Promise<StoredBatch> => store.change(id, (present) => ({ ...present, ...this.live }));
     const leftMs = batch.expiresAt * 1000 - now();
     if (batch.status === 'cancelling' || leftMs <= 0) return save();
 
@@ -180,7 +173,7 @@ export class BatchRun {
         const reply = await this.#reply(batch, request, signal);
         if (!reply) return;
         await store.appendReply(id, reply);
-        this.#live = counted(this.#live ?? live, reply);
+        this.live = counted(this.live ?? live, reply);
       }
     };
     const workers = Array.from({ length: work.concurrency }, () =>
@@ -203,7 +196,7 @@ export class BatchRun {
 
   /** Undefined if the batch or the server stops before. */
   async #reply(batch: StoredBatch, request: BatchRequest, signal: AbortSignal) {
-    const { work, startTimer } = this.#options;
+    const { work, startTimer } = this.options;
     for (let tries = 1; !signal.aborted && !work.isStopping(); ) {
       const delay = await work.delay(batch, request);
       if (delay > 0) {
@@ -225,7 +218,7 @@ export class BatchRun {
 
   /** Not cancelled, and with requests that have no reply: it has expired. */
   async #finalize(batch: StoredBatch): Promise<void> {
-    const { store, files } = this.#options;
+    const { store, files } = this.options;
     const { id, api, counts, outputSeconds } = batch;
     const missing = counts.total - counts.succeeded - counts.failed;
     const isCancelled = batch.cancelledAt !== undefined;
@@ -262,6 +255,6 @@ export class BatchRun {
   }
 
   #seconds(): number {
-    return Math.floor(this.#options.now() / 1000);
+    return Math.floor(this.options.now() / 1000);
   }
 }

@@ -44,18 +44,16 @@ interface BatchStoreOptions extends Pick<Clock, 'now'> {
  * line for each reply. A line that a crash has cut off is removed, and its request runs again.
  */
 export class BatchStore {
-  readonly #options: BatchStoreOptions;
   readonly #ids: OrderedIds;
   readonly #files = new Map<string, AtomicFile<StoredBatch | undefined>>();
 
-  constructor(options: BatchStoreOptions) {
-    this.#options = options;
+  constructor(private readonly options: BatchStoreOptions) {
     this.#ids = new OrderedIds(options.now);
   }
 
   /** The newest first. */
   async list(): Promise<readonly StoredBatch[]> {
-    const names = await readdir(this.#options.folder).catch(() => []);
+    const names = await readdir(this.options.folder).catch(() => []);
     const ids = names.filter((name) => batchIds.test(name)).sort(newestFirst);
     const batches = await Promise.all(ids.map((id) => this.find(id)));
     return batches.filter((batch) => batch !== undefined);
@@ -109,7 +107,7 @@ export class BatchStore {
   }
 
   folderOf(id: string): string {
-    return join(this.#options.folder, id);
+    return join(this.options.folder, id);
   }
 
   /** All requests at once: there are either none or all of them. */
@@ -187,7 +185,7 @@ export class BatchStore {
   }
 
   #file(id: string): AtomicFile<StoredBatch | undefined> {
-    const { warn, now } = this.#options;
+    const { warn, now } = this.options;
     const known =
       this.#files.get(id) ??
       new AtomicFile<StoredBatch | undefined>({

@@ -18,7 +18,7 @@ export type Message =
       readonly reasoning?: string;
       readonly toolCalls?: readonly ToolCallRecord[];
     }
-  | { readonly role: 'tool'; readonly content: Content; readonly callId?: string; readonly toolName?: string }
+  | { readonly role: 'tool'; readonly content: Content; readonly callId?: string; readonly toolName?: string | undefined }
   /** A role that only some templates know. */
   | { readonly role: 'other'; readonly roleName: string; readonly content: Content };
 

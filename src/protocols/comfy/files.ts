@@ -31,8 +31,8 @@ export type OwnFiles = ReturnType<ComfyFiles['of']>;
 export class ComfyFiles {
   readonly #files: BoundedMap<StoredFile>;
 
-  constructor(most = { bytes: 256 * 2 ** 20, entries: 500 }) {
-    this.#files = new BoundedMap(most);
+  constructor(limits = { bytes: 256 * 2 ** 20, entries: 500 }) {
+    this.#files = new BoundedMap(limits);
   }
 
   of(owner: Owner) {
@@ -95,8 +95,8 @@ export function outputName(prefix: string, number: number, now: Date): Omit<File
 
 function formatted(format: string, now: Date): string {
   const [year = '', month = '', day = '', hour = '', minute = '', second = ''] = now.toISOString().split(/[-T:.]/);
-  const words: Readonly<Record<string, string>> = { yyyy: year, MM: month, dd: day, hh: hour, mm: minute, ss: second };
-  return format.replace(/yyyy|MM|dd|hh|mm|ss/g, (word) => words[word] ?? word);
+  const values: Readonly<Record<string, string>> = { yyyy: year, MM: month, dd: day, hh: hour, mm: minute, ss: second };
+  return format.replace(/yyyy|MM|dd|hh|mm|ss/g, (part) => values[part] ?? part);
 }
 
 interface StoreDeps {

@@ -77,7 +77,7 @@ describe('walkGraph', () => {
     expect(plan.steps.get('8')).toEqual({ type: 'same', from: '3' });
     expect(plan.steps.get('3')).toMatchObject({
       type: 'draw',
-      asked: {
+      requested: {
         prompt: 'a boat',
         negativePrompt: 'fog',
         seed: 12,
@@ -202,9 +202,9 @@ describe('walkGraph', () => {
         return [`c${index}`, node('ConditioningCombine', { conditioning_1: before, conditioning_2: before })];
       }),
     );
-    const { asked } = drawAt(stockGraph({ positive: ['c199', 0] }, doubled));
-    expect(asked.prompt).toMatch(/^fog, fog, fog/);
-    expect(asked.prompt.length).toBe(20_000);
+    const { requested } = drawAt(stockGraph({ positive: ['c199', 0] }, doubled));
+    expect(requested.prompt).toMatch(/^fog, fog, fog/);
+    expect(requested.prompt.length).toBe(20_000);
   });
 
   test('accepts a chain of 240 nodes and refuses more than a thousand nodes', () => {
@@ -288,7 +288,7 @@ describe('conditioning', () => {
     ],
     ['nothing', { '6': node('ConditioningZeroOut', { conditioning: ['7', 0] }) }, ''],
   ])('is read from %s', (_, more, prompt) => {
-    expect(drawAt(stockGraph({}, more)).asked.prompt).toBe(prompt);
+    expect(drawAt(stockGraph({}, more)).requested.prompt).toBe(prompt);
   });
 
   test('clip skip: is read from CLIPSetLastLayer', () => {
@@ -299,7 +299,7 @@ describe('conditioning', () => {
         '20': node('CLIPSetLastLayer', { stop_at_clip_layer: -2, clip: ['4', 1] }),
       },
     );
-    expect(drawAt(graph).asked.clipSkip).toBe(2);
+    expect(drawAt(graph).requested.clipSkip).toBe(2);
   });
 });
 
@@ -317,7 +317,7 @@ describe('samplers', () => {
         latent_image: ['5', 0],
       }),
     };
-    expect(drawAt(graph).asked).toMatchObject({ seed: 5, steps: 20, strength: 0.75, guidance: 3 });
+    expect(drawAt(graph).requested).toMatchObject({ seed: 5, steps: 20, strength: 0.75, guidance: 3 });
   });
 
   describe('notes about what has no effect', () => {
@@ -392,7 +392,7 @@ describe('samplers', () => {
         ...parts,
       },
     );
-    expect(drawAt(graph).asked).toMatchObject({
+    expect(drawAt(graph).requested).toMatchObject({
       prompt: 'a boat',
       negativePrompt: 'fog',
       seed: 77,
@@ -403,7 +403,7 @@ describe('samplers', () => {
       strength: 0.5,
     });
     const basic = { ...graph, '21': node('BasicGuider', { conditioning: ['6', 0] }) };
-    expect(drawAt(basic).asked).toMatchObject({ prompt: 'a boat', negativePrompt: '', guidance: 1 });
+    expect(drawAt(basic).requested).toMatchObject({ prompt: 'a boat', negativePrompt: '', guidance: 1 });
     const custom = {
       ...graph,
       '3': node('SamplerCustom', {
@@ -416,12 +416,12 @@ describe('samplers', () => {
         latent_image: ['5', 0],
       }),
     };
-    expect(drawAt(custom).asked).toMatchObject({ seed: 3, guidance: 4, steps: 9 });
+    expect(drawAt(custom).requested).toMatchObject({ seed: 3, guidance: 4, steps: 9 });
   });
 
   test('reads numbers from strings and linked nodes', () => {
     const graph = stockGraph({ steps: '7', seed: ['20', 0] }, { '20': node('PrimitiveInt', { value: 99 }) });
-    expect(drawAt(graph).asked).toMatchObject({ steps: 7, seed: 99 });
+    expect(drawAt(graph).requested).toMatchObject({ steps: 7, seed: 99 });
   });
 
   test('batch_size: becomes the number of pictures', () => {
@@ -429,7 +429,7 @@ describe('samplers', () => {
       '5': node('RepeatLatentBatch', { samples: ['20', 0], amount: 3 }),
       '20': node('EmptySD3LatentImage', { width: 64, height: 64, batch_size: 2 }),
     };
-    expect(drawAt(stockGraph({}, repeated)).asked).toMatchObject({ count: 6, width: 64 });
+    expect(drawAt(stockGraph({}, repeated)).requested).toMatchObject({ count: 6, width: 64 });
   });
 });
 
@@ -446,7 +446,7 @@ describe('initial picture', () => {
       },
     );
     const { steps } = walk(graph).plan;
-    expect(steps.get('3')).toMatchObject({ from: '5', asked: { strength: 0.5 } });
+    expect(steps.get('3')).toMatchObject({ from: '5', requested: { strength: 0.5 } });
     expect(steps.get('5')).toEqual({ type: 'same', from: '10' });
     expect(steps.get('10')).toEqual({ type: 'scale', from: '11', to: { width: 256, height: 128 }, fit: 'cover' });
     expect(steps.get('11')).toEqual({ type: 'load', name: 'photo.png' });
@@ -467,7 +467,7 @@ describe('initial picture', () => {
         '22': node('VAEDecode', { samples: ['21', 0] }),
       },
     );
-    expect(drawAt(graph, '21')).toMatchObject({ from: '20', asked: { strength: 0.4 } });
+    expect(drawAt(graph, '21')).toMatchObject({ from: '20', requested: { strength: 0.4 } });
     expect(walk(graph).plan.outputs[0]?.order.slice(-4)).toEqual(['20', '21', '22', '9']);
   });
 
@@ -512,7 +512,7 @@ describe('initial picture', () => {
         }),
       },
     );
-    expect(drawAt(inpaint)).toMatchObject({ from: '10', asked: { prompt: 'a boat', negativePrompt: 'fog' } });
+    expect(drawAt(inpaint)).toMatchObject({ from: '10', requested: { prompt: 'a boat', negativePrompt: 'fog' } });
   });
 
   test('is enlarged by an upscaling model', () => {
@@ -710,7 +710,7 @@ describe('walkGraph: refusals', () => {
     const { plan } = walk(stockGraph({ model: ['20', 0] }, loras), { loras: ['film', 'fog.gguf'] });
     const [draw] = [...plan.steps.values()].filter(({ type }) => type === 'draw');
     expect(draw).toMatchObject({
-      asked: {
+      requested: {
         loras: [
           { name: 'film', weight: 0.5 },
           { name: 'fog.gguf', weight: 1 },
@@ -858,7 +858,7 @@ describe('walkGraph: hostile graphs', () => {
   test('reads a chain of 900 values', () => {
     const values = chain(900, 'c', ['v', 0], (next) => node('Int', { value: next }));
     const graph = stockGraph({ steps: ['c', 0] }, { ...values, v: node('Int', { value: 3 }) });
-    expect(drawAt(graph).asked.steps).toBe(3);
+    expect(drawAt(graph).requested.steps).toBe(3);
   });
 
   test('reads each sampler once for many outputs', () => {

@@ -82,13 +82,16 @@ export class Node {
   number(input: string, min: number, max: number): number | undefined {
     const value = this.#value(input);
     if (isAbsent(value)) return undefined;
-    const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    if (typeof found !== 'number' || !Number.isFinite(found)) throw this.#wrongType(input, 'a number', value);
-    const outside = (type: string, words: string, limit: number) =>
-      this.inputFault(input, type, `Value ${found} ${words} of ${limit}`, input, { received_value: found });
-    if (found < min) throw outside('value_smaller_than_min', 'smaller than min', min);
-    if (found > max) throw outside('value_bigger_than_max', 'bigger than max', max);
-    return found;
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isFinite(number)) throw this.#wrongType(input, 'a number', value);
+    const outside = (comparison: string, limit: number) => {
+      const type = `value_${comparison.replaceAll(' ', '_')}`;
+      const message = `Value ${number} ${comparison} of ${limit}`;
+      return this.inputFault(input, type, message, input, { received_value: number });
+    };
+    if (number < min) throw outside('smaller than min', min);
+    if (number > max) throw outside('bigger than max', max);
+    return number;
   }
 
   fault(type: string, message: string, details: string, extra_info: object = {}): NodeFault {

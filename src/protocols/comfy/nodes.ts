@@ -15,7 +15,7 @@ export type Step =
   | {
       readonly type: 'draw';
       /** Without a size, that of the initial picture. */
-      readonly asked: RequestedImage;
+      readonly requested: RequestedImage;
       readonly from?: string | undefined;
       readonly mask?: MaskPlan | undefined;
       /** What cannot be done as requested. */
@@ -49,13 +49,15 @@ export interface Visitor {
   /** The id of the node that gives the pictures of this input, which must be linked. */
   pictures(node: Node, input: string): string;
   /** Reads the node behind this input, if it is linked. */
-  through<Value>(node: Node, input: string, look: (found: Node, slot: number) => Value): Value | undefined;
+  through<Value>(node: Node, input: string, read: (source: Node, slot: number) => Value): Value | undefined;
   /** Only records the nodes behind this input as dependencies. */
   touch(node: Node, input: string): void;
   /** Whether a picture of this name was sent. */
   readonly hasFile: (name: string) => boolean;
   /** File names of the LoRAs of the model. */
   readonly loras: readonly string[];
+  /** By output of a node. Each is read once: the number of paths to it can be exponential. */
+  readonly conditionings: Map<string, Conditioning>;
 }
 
 /** The step of a node that gives pictures. */
@@ -134,7 +136,7 @@ export function isSampler({ classType }: Node): boolean {
 function readSampler(node: Node, visitor: Visitor): Step {
   const own = readModel(node, visitor);
   const settings = samplers[node.classType]?.(node, visitor) ?? {};
-  const { positive, negative, notes = [], loras: guided = [], ...asked } = settings;
+  const { positive, negative, notes = [], loras: guided = [], ...requested } = settings;
   const loras = [...own, ...guided];
   const start = startBehind(node, 'latent_image', visitor);
   const conditioningNotes = [positive, negative].flatMap((conditioning) => conditioning?.notes ?? []);
@@ -142,12 +144,12 @@ function readSampler(node: Node, visitor: Visitor): Step {
     type: 'draw',
     from: start.from,
     mask: start.mask,
-    notes: [...new Set([...conditioningNotes, ...notes, ...strengthNotes(node, start, asked)])],
-    asked: {
+    notes: [...new Set([...conditioningNotes, ...notes, ...strengthNotes(node, start, requested)])],
+    requested: {
       prompt: positive?.text ?? '',
       negativePrompt: negative?.text ?? '',
       clipSkip: Math.max(positive?.clipSkip ?? 0, negative?.clipSkip ?? 0),
-      ...asked,
+      ...requested,
       ...start.size,
       count: start.count,
       ...(loras.length > 0 ? { loras } : {}),
@@ -260,7 +262,7 @@ const emptyLatent = /^Empty\w*Latent(Image)?$/;
 function startBehind(node: Node, input: string, visitor: Visitor): Start {
   const { classType } = node.neededLink(input).node;
   const read = emptyLatent.test(classType) ? readEmptyLatent : starts.get(classType);
-  const start = read && visitor.through(node, input, (found) => read(found, visitor));
+  const start = read && visitor.through(node, input, (latent) => read(latent, visitor));
   return start ?? { from: visitor.pictures(node, input), count: 1 };
 }
 
@@ -297,7 +299,7 @@ const starts = new Map<string, (node: Node, visitor: Visitor) => Start>([
 ]);
 
 function readMask(node: Node, input: string, visitor: Visitor): MaskPlan {
-  const mask = visitor.through(node, input, (found, slot) => maskOf(found, slot, visitor));
+  const mask = visitor.through(node, input, (source, slot) => maskOf(source, slot, visitor));
   if (!mask) throw node.missing(input);
   return mask;
 }
@@ -326,7 +328,7 @@ function maskOf(node: Node, slot: number, visitor: Visitor): MaskPlan {
   }
 }
 
-interface Conditioning {
+export interface Conditioning {
   readonly text: string;
   /** Layers of the text encoder to skip; 0 for none. */
   readonly clipSkip: number;
@@ -337,24 +339,19 @@ interface Conditioning {
 /** More than any model reads. Bounds graphs that combine the same text again and again. */
 const maxTextLength = 20_000;
 
-const known = new WeakMap<Visitor, Map<string, Conditioning>>();
-
-/** Each output is read once: the number of paths to it can be exponential. */
 function readConditioning(node: Node, input: string, visitor: Visitor): Conditioning | undefined {
-  return visitor.through(node, input, (found, slot) => {
-    const all = known.get(visitor) ?? new Map<string, Conditioning>();
-    known.set(visitor, all);
-    const key = `${slot} ${found.id}`;
-    const conditioning = all.get(key) ?? conditioningOf(found, slot, visitor);
-    all.set(key, conditioning);
+  return visitor.through(node, input, (source, slot) => {
+    const key = `${slot} ${source.id}`;
+    const conditioning = visitor.conditionings.get(key) ?? conditioningOf(source, slot, visitor);
+    visitor.conditionings.set(key, conditioning);
     return conditioning;
   });
 }
 
 function neededConditioning(node: Node, input: string, visitor: Visitor): Conditioning {
-  const found = readConditioning(node, input, visitor);
-  if (!found) throw node.missing(input);
-  return found;
+  const conditioning = readConditioning(node, input, visitor);
+  if (!conditioning) throw node.missing(input);
+  return conditioning;
 }
 
 /** Inputs with the text; the first that is not empty counts. */
@@ -402,7 +399,7 @@ function guidanceNotes(node: Node): readonly string[] {
 
 /** The clip skip of the text encoder behind `clip`. */
 function readClip(node: Node, visitor: Visitor): number {
-  const found = visitor.through(node, 'clip', (clip) => {
+  const skipped = visitor.through(node, 'clip', (clip) => {
     if (clip.classType === 'CLIPSetLastLayer') {
       const layer = clip.number('stop_at_clip_layer', -24, -1) ?? -1;
       const before = readClip(clip, visitor);
@@ -412,16 +409,16 @@ function readClip(node: Node, visitor: Visitor): number {
     if (isLora(clip)) loraOf(clip, visitor);
     return readClip(clip, visitor);
   });
-  return found ?? 0;
+  return skipped ?? 0;
 }
 
 /** The LoRAs behind `model`. The name of the model itself is ignored, since there is only one. */
 function readModel(node: Node, visitor: Visitor): readonly RequestedLora[] {
-  const found = visitor.through(node, 'model', (model) => [
+  const loras = visitor.through(node, 'model', (model) => [
     ...(isLora(model) ? loraOf(model, visitor) : []),
     ...readModel(model, visitor),
   ]);
-  return found ?? [];
+  return loras ?? [];
 }
 
 function isLora({ classType }: Node): boolean {

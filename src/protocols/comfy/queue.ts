@@ -83,8 +83,7 @@ export class ComfyQueue {
     const bytes = [...this.#pending].reduce((sum, each) => sum + each.bytes, prompt.bytes);
     if (bytes > maxWaitingBytes) throw new AppError('busy', { retryAfterSeconds: 10 });
     const count = this.#count + 1;
-    const { number: wanted, front, client_id: client } = prompt.fields;
-    const number = wanted ?? (front ? -count : count);
+    const { number = prompt.fields.front ? -count : count, client_id: client } = prompt.fields;
     const stop = new AbortController();
     const state = { node: undefined, executed: [], notes: [], messages: [] };
     const own: Prompt = { ...prompt, client, number, stop, createTime: this.deps.now(), ...state };
@@ -126,10 +125,10 @@ export class ComfyQueue {
   }
 
   /** The newest entries of an owner, or those from an offset on. */
-  history(owner: Owner, most = Number.POSITIVE_INFINITY, offset?: number): object {
+  history(owner: Owner, limit = Number.POSITIVE_INFINITY, offset?: number): object {
     const own = this.#history.entriesOf(owner);
-    const start = offset ?? Math.max(0, own.length - most);
-    return Object.fromEntries(own.slice(start, start + most));
+    const start = offset ?? Math.max(0, own.length - limit);
+    return Object.fromEntries(own.slice(start, start + limit));
   }
 
   entry(owner: Owner, id: string): object {

@@ -71,9 +71,9 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
     return objectInfo(facts, call.authorized ? prompts.files.of(ownerOf(call)).sent() : []);
   };
   // Most servers never get a graph.
-  const takePrompt: Own['handle'] = async (call, parts) => {
+  const takePrompt: Own['handle'] = async (call, context) => {
     const { queuePrompt } = await import('./prompt.ts');
-    return queuePrompt(call, parts, prompts);
+    return queuePrompt(call, context, prompts);
   };
   const endpoints = [
     post('/prompt', 'Put a graph into the queue.', takePrompt, {
@@ -147,11 +147,11 @@ export function comfyEndpoints({ prompts, ...server }: Services) {
 /** These do not wait in the queue, so that their number has its own limit. */
 const maxEdits = 16;
 
-function atMost(most: number, editor: ImageEditor): ImageEditor {
+function atMost(limit: number, editor: ImageEditor): ImageEditor {
   let running = 0;
   return {
     edit: async (edit, pictures, signal) => {
-      if (running >= most) throw new AppError('busy', { retryAfterSeconds: 1 });
+      if (running >= limit) throw new AppError('busy', { retryAfterSeconds: 1 });
       running += 1;
       try {
         return await editor.edit(edit, pictures, signal);

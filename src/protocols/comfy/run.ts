@@ -52,7 +52,7 @@ interface Run {
 export async function runPlan({ steps, outputs }: Plan, running: Running, deps: RunDeps): Promise<Outputs> {
   const run: Run = { made: new Map(), running, deps };
   const done = new Set<string>();
-  const found: Record<string, { readonly images: readonly object[] }> = {};
+  const results: Record<string, { readonly images: readonly object[] }> = {};
   for (const output of outputs) {
     const { id, order } = output;
     for (const each of order.filter((one) => !done.has(one) || one === id)) {
@@ -64,10 +64,10 @@ export async function runPlan({ steps, outputs }: Plan, running: Running, deps: 
     }
     const images = deliver(output, run);
     if (output.kind === 'socket') continue;
-    found[id] = { images };
+    results[id] = { images };
     running.send('executed', { node: id, display_node: id, output: { images } });
   }
-  return found;
+  return results;
 }
 
 async function runStep(step: Step, id: string, run: Run): Promise<readonly Made[]> {
@@ -130,11 +130,11 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run
 
 async function requestOf(step: Extract<Step, { type: 'draw' }>, { made, deps }: Run): Promise<ImageRequest> {
   const { facts } = deps.image;
-  if (step.from === undefined) return imageRequest(step.asked, facts, deps);
+  if (step.from === undefined) return imageRequest(step.requested, facts, deps);
   const [first] = made.get(step.from) ?? [];
   if (!first) throw new AppError('engine-failed', { capability: 'image', reason: 'there is no picture to begin from' });
   const initial = pictureOf(first.bytes, 'pixels');
-  const request = imageRequest({ ...step.asked, width: initial.width, height: initial.height }, facts, deps);
+  const request = imageRequest({ ...step.requested, width: initial.width, height: initial.height }, facts, deps);
   const mask = step.mask ? { mask: await paintedMask(step.mask, request, deps) } : {};
   return { ...request, initial: await fitted(deps.editor, initial, request, 'cover', deps.turn.signal), ...mask };
 }

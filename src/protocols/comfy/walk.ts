@@ -30,7 +30,7 @@ export function walkGraph(graph: Graph, options: WalkOptions) {
   const visitor = new GraphVisitor(steps, options);
   const outputs: Output[] = [];
   const faults: OutputFault[] = [];
-  for (const node of wantedOutputs(graph, options)) {
+  for (const node of requestedOutputs(graph, options)) {
     try {
       outputs.push(walkOutput(node, visitor));
     } catch (error) {
@@ -46,11 +46,11 @@ export function walkGraph(graph: Graph, options: WalkOptions) {
 }
 
 /** Without an output node, the first sampler. */
-function wantedOutputs(graph: Graph, { targets }: WalkOptions): readonly Node[] {
+function requestedOutputs(graph: Graph, { targets }: WalkOptions): readonly Node[] {
   const nodes = [...graph.values()];
   const outputs = nodes.filter(({ classType }) => Object.hasOwn(outputKinds, classType));
-  const wanted = targets ? outputs.filter(({ id }) => targets.includes(id)) : outputs;
-  if (wanted.length > 0) return wanted;
+  const requested = targets ? outputs.filter(({ id }) => targets.includes(id)) : outputs;
+  if (requested.length > 0) return requested;
   const sampler = targets ? undefined : nodes.find(isSampler);
   if (sampler) return [sampler];
   throw noOutputs();
@@ -76,6 +76,7 @@ const maxVisits = 100_000;
 class GraphVisitor implements Visitor {
   readonly hasFile: Visitor['hasFile'];
   readonly loras: readonly string[];
+  readonly conditionings: Visitor['conditionings'] = new Map();
   /** Ids on the path from the output to the current node. */
   readonly #path = new Set<string>();
   #current: string | undefined;
@@ -110,22 +111,22 @@ class GraphVisitor implements Visitor {
   }
 
   pictures(node: Node, input: string): string {
-    const found = node.neededLink(input).node;
-    this.visit(found, input);
-    return found.id;
+    const source = node.neededLink(input).node;
+    this.visit(source, input);
+    return source.id;
   }
 
-  through<Value>(node: Node, input: string, look: (found: Node, slot: number) => Value): Value | undefined {
+  through<Value>(node: Node, input: string, read: (source: Node, slot: number) => Value): Value | undefined {
     const link = node.link(input);
-    return link && this.#enter(link.node, input, () => look(link.node, link.slot));
+    return link && this.#enter(link.node, input, () => read(link.node, link.slot));
   }
 
   touch(node: Node, input: string): void {
-    const found = node.link(input)?.node;
-    if (found && this.#done.has(found.id)) this.#need(found.id);
-    else if (found) {
-      this.#enter(found, input, () => {
-        for (const each of Object.keys(found.inputs)) this.touch(found, each);
+    const source = node.link(input)?.node;
+    if (source && this.#done.has(source.id)) this.#need(source.id);
+    else if (source) {
+      this.#enter(source, input, () => {
+        for (const each of Object.keys(source.inputs)) this.touch(source, each);
       });
     }
   }
@@ -152,7 +153,7 @@ class GraphVisitor implements Visitor {
     if (this.#current !== undefined) this.#needs.get(this.#current)?.add(id);
   }
 
-  #enter<Value>(node: Node, input: string, look: () => Value): Value {
+  #enter<Value>(node: Node, input: string, read: () => Value): Value {
     if (this.#path.has(node.id)) throw node.cycle(input);
     if (this.#path.size >= maxDepth) throw new DepthFault(node, input);
     this.#visits += 1;
@@ -163,7 +164,7 @@ class GraphVisitor implements Visitor {
     this.#current = node.id;
     this.#path.add(node.id);
     try {
-      const value = look();
+      const value = read();
       this.#done.add(node.id);
       return value;
     } finally {
@@ -187,15 +188,15 @@ class DepthFault extends NodeFault {
 type OutputFault = { readonly fault: NodeFault; readonly output: string };
 
 function problemsByNode(faults: readonly OutputFault[]): NodeErrors {
-  const found = new Map<string, NodeProblems>();
+  const problems = new Map<string, NodeProblems>();
   for (const { fault, output } of faults) {
     const { id, classType } = fault.node;
-    const before = found.get(id);
-    found.set(id, {
+    const before = problems.get(id);
+    problems.set(id, {
       errors: [...(before?.errors ?? []), fault.problem],
       dependent_outputs: [...(before?.dependent_outputs ?? []), output],
       class_type: classType,
     });
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(problems);
 }

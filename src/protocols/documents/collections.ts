@@ -55,14 +55,14 @@ export async function withCollections(
   const ids = [...new Set(collections.map(({ id }) => id))];
   const { hits } = await library.search({ queries: [query], collections: ids, limit: passages, conversation }, signal);
   const earlier = request.hosted?.sources ?? [];
-  const found = fittingSources(hits.map(own.sourceOf), Math.min(maxCharacters, contextSize));
-  const shown = outcomeText({ type: 'sources', sources: found }, earlier.length + 1);
-  const words = text(documentsBlock(found.length > 0 ? shown : undefined));
-  const extended: Message = { ...message, content: [...message.content, ...words] };
+  const sources = fittingSources(hits.map(own.sourceOf), Math.min(maxCharacters, contextSize));
+  const shown = outcomeText({ type: 'sources', sources }, earlier.length + 1);
+  const block = text(documentsBlock(sources.length > 0 ? shown : undefined));
+  const extended: Message = { ...message, content: [...message.content, ...block] };
   return {
     ...request,
     conversation: { ...request.conversation, messages: messages.with(last, extended) },
-    hosted: { itemized, ...request.hosted, sources: [...earlier, ...found], marks },
+    hosted: { itemized, ...request.hosted, sources: [...earlier, ...sources], marks },
   };
 }
 

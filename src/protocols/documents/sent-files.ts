@@ -168,7 +168,7 @@ export function sentFiles(
   path: string,
   read: (part: Readonly<Record<string, unknown>>, at: string) => SentFile | undefined,
 ): Map<object, SentFile> {
-  const found = new Map<object, SentFile>();
+  const files = new Map<object, SentFile>();
   const walk = (value: unknown, at: string): void => {
     if (Array.isArray(value)) {
       for (const [index, each] of value.entries()) walk(each, `${at}[${index}]`);
@@ -176,11 +176,11 @@ export function sentFiles(
     }
     if (!f.isObject(value)) return;
     const file = typeof value.type === 'string' ? read(value, at) : undefined;
-    if (file) found.set(value, file);
+    if (file) files.set(value, file);
     for (const name of ['content', 'output', 'source'] as const) {
       if (typeof value[name] === 'object') walk(value[name], `${at}.${name}`);
     }
   };
   walk(body, path);
-  return found;
+  return files;
 }

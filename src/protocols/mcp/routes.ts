@@ -23,13 +23,13 @@ interface McpDeps {
 type Request = Incoming & { type: 'request' };
 
 /** One MCP server with the tools of all servers of `--mcpfile`, and those that search documents. */
-export function mcpEndpoints(parts: McpDeps): PlainEndpoint[] {
+export function mcpEndpoints(deps: McpDeps): PlainEndpoint[] {
   const row = endpointRow(write('tools'), { method: 'POST', match: 'exact', dialect: mcpDialect });
   const summary = 'The tools of the configured tool servers, by JSON-RPC (MCP): tools, resources and prompts.';
-  return [row('/mcp', summary, (call) => answer(call, parts), { response: 'message' })];
+  return [row('/mcp', summary, (call) => answer(call, deps), { response: 'message' })];
 }
 
-async function answer(call: Call, parts: McpDeps): Promise<Reply> {
+async function answer(call: Call, deps: McpDeps): Promise<Reply> {
   const message = readMessage(await bodyOf(call));
   switch (message.type) {
     case 'unanswered':
@@ -37,7 +37,7 @@ async function answer(call: Call, parts: McpDeps): Promise<Reply> {
     case 'invalid':
       return errorReply(message.id, rpcCodes.invalid, `Invalid Request: ${message.reason}`, 400);
     case 'request':
-      return served(message, call, parts);
+      return served(message, call, deps);
   }
 }
 

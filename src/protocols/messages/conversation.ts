@@ -120,9 +120,8 @@ function toolResult({ fields, field }: Block, toolNames: ReadonlyMap<string, str
   const path = `${field}.content`;
   const isText = typeof sent === 'string';
   const result = isText ? reading.attachments.toolResult(sent, path) : blocksContent(sent, path, reading);
-  const toolName = toolNames.get(callId);
   const content = failed ? joinContent([text('Error: '), result], '') : result;
-  return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
+  return { role: 'tool', content, callId, toolName: toolNames.get(callId) };
 }
 
 /** What the assistant said until a result of the server, or until the end of its turn. */
@@ -204,9 +203,8 @@ function serverResult(
   reading: Reading,
 ): Message {
   const callId = f.readAt(fields, 'tool_use_id', field, f.readText);
-  const toolName = toolNames.get(callId);
   const content = text(serverResultText(type, fields, field, reading.sources));
-  return { role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) };
+  return { role: 'tool', content, callId, toolName: toolNames.get(callId) };
 }
 
 /** An empty last turn of the assistant is dropped: there is nothing to continue. */

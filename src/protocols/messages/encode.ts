@@ -38,9 +38,9 @@ type Start = Extract<GenerationEvent, { type: 'start' }>;
 type Finish = Extract<GenerationEvent, { type: 'finish' }>;
 
 /** Also the keep-alive of a stream. */
-export const ping = frame('ping', '');
+export const ping = frame('ping');
 
-const messageStop = frame('message_stop', '');
+const messageStop = frame('message_stop');
 
 /** Of a reply that ended before its start. */
 const unknownStart = emptyStart(Number.POSITIVE_INFINITY, -1);
@@ -51,7 +51,7 @@ const brokenOff = () => new AppError('internal', { reason: 'the reply broke off'
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
   const reply = new Reply(facts);
   try {
-    for await (const event of repliesOf(events, facts)) {
+    for await (const event of facts.warmUp ? withoutReply(events) : events) {
       const frames = event.type === 'error' ? reply.fail(event.error) : reply.read(event);
       if (frames !== '') yield frames;
       if (event.type === 'finish' || event.type === 'error') return;
@@ -66,7 +66,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
 /** The sum of the events. An error is thrown. */
 export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts) {
   const reply = new Reply(facts);
-  for await (const event of repliesOf(events, facts)) {
+  for await (const event of facts.warmUp ? withoutReply(events) : events) {
     if (event.type === 'error') throw event.error;
     reply.read(event);
   }
@@ -97,7 +97,7 @@ const deltaFields: Record<Kind, string> = {
 
 /** Reasoning is not signed, and not checked when it comes back; but clients need the field. */
 const signature = '';
-const unsigned = '"delta":{"type":"signature_delta","signature":""}';
+const unsigned = { type: 'signature_delta', signature };
 const emptyBlocks = { thinking: { thinking: '', signature }, text: { text: '' } };
 
 /** A list of content blocks: the frames of its stream, and their sum. One block is open at a time: it is closed before the next one opens. */
@@ -201,15 +201,15 @@ class Reply {
         const closing = this.#close();
         const block = this.#server?.result(step) ?? {};
         this.#blocks.push({ kind: 'whole', opened: block, content: '', citations: [] });
-        const start = frame('content_block_start', `${this.#index()},"content_block":${JSON.stringify(block)}`);
-        return closing + start + frame('content_block_stop', this.#index());
+        return (
+          closing + this.#frame('content_block_start', { content_block: block }) + this.#frame('content_block_stop')
+        );
       }
       case 'citation': {
         const citation = this.#open?.kind === 'text' ? this.#server?.citation(step) : undefined;
         if (!citation) return '';
         this.#open?.citations.push(citation);
-        const delta = `"delta":{"type":"citations_delta","citation":${JSON.stringify(citation)}}`;
-        return frame('content_block_delta', `${this.#index()},${delta}`);
+        return this.#frame('content_block_delta', { delta: { type: 'citations_delta', citation } });
       }
       case 'listed':
       case 'approval':
@@ -237,8 +237,8 @@ class Reply {
     const open = this.#open;
     if (!open) return '';
     this.#open = undefined;
-    const signed = open.kind === 'thinking' ? frame('content_block_delta', `${this.#index()},${unsigned}`) : '';
-    return signed + frame('content_block_stop', this.#index());
+    const signed = open.kind === 'thinking' ? this.#frame('content_block_delta', { delta: unsigned }) : '';
+    return signed + this.#frame('content_block_stop');
   }
 
   #opened(kind: Kind, fields: object): string {
@@ -246,14 +246,14 @@ class Reply {
     const opened = { type: kind, ...fields };
     this.#open = { kind, opened, content: '', citations: [] };
     this.#blocks.push(this.#open);
-    const index = this.#index();
-    this.#beforeDelta = `event: content_block_delta\ndata: {"type":"content_block_delta",${index},"delta":{${deltaFields[kind]}:`;
-    return closing + frame('content_block_start', `${index},"content_block":${JSON.stringify(opened)}`);
+    const start = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#blocks.length - 1}`;
+    this.#beforeDelta = `${start},"delta":{${deltaFields[kind]}:`;
+    return closing + this.#frame('content_block_start', { content_block: opened });
   }
 
-  /** Of the last block. */
-  #index(): string {
-    return `"index":${this.#blocks.length - 1}`;
+  /** About the last block. */
+  #frame(type: string, fields: object = {}): string {
+    return frame(type, { index: this.#blocks.length - 1, ...fields });
   }
 }
 
@@ -276,19 +276,17 @@ function encodeBlock({ kind, opened, content, citations }: Block): object {
 function messageStart({ promptTokens, cachedTokens }: Start, facts: ReplyFacts): string {
   const usage = { promptTokens, cachedTokens, completionTokens: 0 };
   const message = encodeMessage(facts, [], { stop_reason: null, stop_sequence: null }, usage);
-  return frame('message_start', `"message":${JSON.stringify(message)}`);
+  return frame('message_start', { message });
 }
 
 function messageDelta(finish: Finish, start: Start | undefined, facts: ReplyFacts, served: object): string {
-  const delta = JSON.stringify(encodeEnd(finish, start, facts));
-  const edits = facts.appliedEdits ? `,${JSON.stringify(encodeEdits(facts)).slice(1, -1)}` : '';
-  const usage = JSON.stringify(encodeUsage(finish.usage, { ...iterations(finish.usage, start, facts), ...served }));
-  return frame('message_delta', `"delta":${delta},"usage":${usage}${edits}`);
+  const usage = encodeUsage(finish.usage, { ...iterations(finish.usage, start, facts), ...served });
+  return frame('message_delta', { delta: encodeEnd(finish, start, facts), usage, ...encodeEdits(facts) });
 }
 
 /** The type is in the name of the event and in its data: clients read one or the other. */
-function frame(type: string, fields: string): string {
-  return namedFrame(type, `{"type":"${type}"${fields === '' ? '' : `,${fields}`}}`);
+function frame(type: string, fields: object = {}): string {
+  return namedFrame(type, JSON.stringify({ type, ...fields }));
 }
 
 function encodeMessage(facts: ReplyFacts, content: readonly object[], end: object, usage: Usage, steps = {}): object {
@@ -350,10 +348,6 @@ function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTo
     ...(reasoningTokens !== undefined && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
     ...steps,
   };
-}
-
-function repliesOf(events: AsyncIterable<GenerationEvent>, { warmUp }: ReplyFacts): AsyncIterable<GenerationEvent> {
-  return warmUp ? withoutReply(events) : events;
 }
 
 /** For a request of no tokens: the prompt is read into the cache, and the one token that the engine generates is dropped. */

@@ -13,7 +13,7 @@ export const optionalLooseWhole: f.Read<number | undefined> = f.orElse<number | 
   undefined,
 );
 export const looseSwitch: f.Read<boolean> = f.orElse(f.looseFlag, false);
-const keptFlag = f.objectOf({ keep_image_gen_on_disconnect: looseSwitch });
+const extraArgs = f.objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 
 const loraEntry = f.objectOf({ path: f.optionalText, name: f.optionalText, multiplier: optionalLoose });
 
@@ -52,7 +52,7 @@ export const imageRequestFields = {
   ),
   genkey: f.honoured(readGenkey, 'Key for /api/extra/abort.'),
   kcpp_extra_args: f.honoured(
-    keptFlag,
+    extraArgs,
     'keep_image_gen_on_disconnect: the drawing continues after the client disconnects.',
   ),
   keep_image_gen_on_disconnect: f.honoured(looseSwitch, 'The same at the top level, for --gendefaults.'),
@@ -60,11 +60,11 @@ export const imageRequestFields = {
 
 type ContextField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args';
 
-/** A drawing that continues after its client disconnected (`kept`) can still be stopped by its key. */
+/** A drawing that continues after its client disconnected can still be stopped by its key. */
 export function imageRequestContext(call: Call, fields: f.Fields<Pick<typeof imageRequestFields, ContextField>>) {
-  const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
+  const continues = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
   const requestContext = requestContextOf(call, fields.genkey);
-  return { kept, requestContext: kept ? { ...requestContext, signal: new AbortController().signal } : requestContext };
+  return { continues, requestContext: continues ? { ...requestContext, signal: new AbortController().signal } : requestContext };
 }
 
 /** Parameters of other models and programs. */

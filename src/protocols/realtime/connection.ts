@@ -55,12 +55,12 @@ export function openConnection(call: SocketCall, socket: LiveSocket, deps: Realt
     try {
       envelope = readEnvelope(message);
       const event = decodeEvent(envelope);
-      if (event.type !== 'append' || event.audio.length <= pieceBytes) {
+      if (event.type !== 'input_audio_buffer.append' || event.audio.length <= pieceBytes) {
         session.receive(event);
         return;
       }
       for (let at = 0; at < event.audio.length && !socket.signal.aborted; at += pieceBytes) {
-        session.receive({ type: 'append', audio: event.audio.subarray(at, at + pieceBytes) });
+        session.receive({ type: event.type, audio: event.audio.subarray(at, at + pieceBytes) });
         await setImmediate();
       }
     } catch (error) {

@@ -148,9 +148,8 @@ export function messagesOf(instructions: string, items: readonly Item[]): readon
         break;
       }
       case 'call-output': {
-        const toolName = names.get(item.callId);
-        const content = text(item.output);
-        messages.push({ role: 'tool', content, callId: item.callId, ...(toolName !== undefined && { toolName }) });
+        const { callId, output } = item;
+        messages.push({ role: 'tool', content: text(output), callId, toolName: names.get(callId) });
         break;
       }
     }

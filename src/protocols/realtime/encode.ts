@@ -140,65 +140,60 @@ function itemBody(item: Item, version: ProtocolVersion): object {
 }
 
 function partBody(part: ItemPart, role: string, version: ProtocolVersion): object {
-  const said = role === 'assistant' ? (version === 'ga' ? 'output_' : '') : 'input_';
-  if (part.type === 'text') return { type: `${said}text`, text: part.text };
-  return { type: `${said}audio`, transcript: part.transcript ?? null };
+  const prefix = role === 'assistant' ? (version === 'ga' ? 'output_' : '') : 'input_';
+  if (part.type === 'text') return { type: `${prefix}text`, text: part.text };
+  return { type: `${prefix}audio`, transcript: part.transcript ?? null };
 }
 
 function sessionBody(settings: SessionSettings, { version, sessionId }: EncodeOptions): object {
-  const { type, model, transcription, turnDetection } = settings;
+  const { type, model, speed, inputFormat } = settings;
   const common = { id: sessionId, object: 'realtime.session', model };
+  const transcription = transcriptionSettings(settings.transcription);
+  const turn_detection = turnDetectionBody(settings.turnDetection);
   if (version === 'beta') {
     return {
       ...common,
-      ...sharedBody(settings, version),
-      speed: settings.speed,
-      input_audio_format: settings.inputFormat,
-      input_audio_transcription: transcriptionSettings(transcription),
-      turn_detection: turnDetectionBody(turnDetection),
+      ...promptBody(settings),
+      ...outputBody(settings, version),
+      speed,
+      input_audio_format: inputFormat,
+      input_audio_transcription: transcription,
+      turn_detection,
       input_audio_noise_reduction: null,
     };
   }
-  const { audio, ...shared } = sharedBody(settings, version);
-  const input = {
-    format: audioFormats[settings.inputFormat],
-    transcription: transcriptionSettings(transcription),
-    noise_reduction: null,
-    turn_detection: turnDetectionBody(turnDetection),
-  };
+  const input = { format: audioFormats[inputFormat], transcription, noise_reduction: null, turn_detection };
   if (type === 'transcription') return { ...common, type, audio: { input } };
-  return { ...common, type, ...shared, audio: { input, output: { ...audio?.output, speed: settings.speed } } };
+  const output = { ...audioOutput(settings), speed };
+  return { ...common, type, ...promptBody(settings), ...outputBody(settings, version), audio: { input, output } };
 }
 
-interface SharedBody {
-  readonly audio?: { readonly output: object };
-}
-
-/** What session and response have in common. */
-function sharedBody(settings: ResponseSettings, version: ProtocolVersion): SharedBody {
-  const { modality, voice, outputFormat, toolChoice, temperature, maxTokens, effort } = settings;
-  const tools = settings.tools.map((tool) => ({ type: 'function', ...tool }));
+function promptBody({ instructions, tools, toolChoice }: ResponseSettings): object {
   const tool_choice = toolChoice.type === 'named' ? { type: 'function', name: toolChoice.name } : toolChoice.type;
-  const common = { instructions: settings.instructions, tools, tool_choice };
+  return { instructions, tools: tools.map((tool) => ({ type: 'function', ...tool })), tool_choice };
+}
+
+const audioOutput = ({ outputFormat, voice }: ResponseSettings) => ({ format: audioFormats[outputFormat], voice });
+
+/** How replies are made, for the session and for a response. */
+function outputBody(settings: ResponseSettings, version: ProtocolVersion): object {
+  const { modality, voice, outputFormat, temperature, maxTokens, effort } = settings;
   if (version === 'beta') {
     const modalities = modality === 'audio' ? ['text', 'audio'] : ['text'];
-    const old = { modalities, voice, output_audio_format: outputFormat, max_response_output_tokens: maxTokens };
-    return { ...common, ...old, ...(temperature === undefined ? {} : { temperature }) } as SharedBody;
+    const format = { output_audio_format: outputFormat, max_response_output_tokens: maxTokens };
+    return { modalities, voice, ...format, temperature };
   }
   return {
-    ...common,
     output_modalities: [modality],
     max_output_tokens: maxTokens,
     parallel_tool_calls: settings.parallelToolCalls,
-    ...(effort === undefined ? {} : { reasoning: { effort } }),
-    audio: { output: { format: audioFormats[outputFormat], voice } },
-  } as SharedBody;
+    reasoning: effort === undefined ? undefined : { effort },
+    audio: { output: audioOutput(settings) },
+  };
 }
 
 function transcriptionSettings(transcription: SessionSettings['transcription']): object | null {
-  if (!transcription) return null;
-  const { model, language, prompt } = transcription;
-  return { model, ...(language === undefined ? {} : { language }), ...(prompt === '' ? {} : { prompt }) };
+  return transcription && { ...transcription, prompt: transcription.prompt || undefined };
 }
 
 /** The effective settings: semantic detection is reported as the pauses that replace it. */
@@ -217,12 +212,6 @@ function turnDetectionBody(turn: SessionSettings['turnDetection']): object | nul
 
 function responseBody(response: ResponseState, version: ProtocolVersion): object {
   const { id, settings, conversationId, metadata, output, end, usage } = response;
-  const {
-    instructions: _,
-    tools: __,
-    tool_choice: ___,
-    ...shared
-  } = sharedBody(settings, version) as Record<string, unknown>;
   return {
     object: 'realtime.response',
     id,
@@ -230,7 +219,7 @@ function responseBody(response: ResponseState, version: ProtocolVersion): object
     status_details: end && end.type !== 'completed' ? endBody(end) : null,
     output: output.map((item) => itemBody(item, version)),
     conversation_id: conversationId ?? null,
-    ...shared,
+    ...outputBody(settings, version),
     metadata,
     usage: usage ? usageBody(usage) : null,
   };

@@ -37,8 +37,8 @@ const number = (min: number, max: number): f.Read<number | undefined> =>
   f.described(
     { type: 'number', minimum: min, maximum: max },
     f.optional((value, path) => {
-      const found = f.readNumber(value, path);
-      if (found >= min && found <= max) return found;
+      const sent = f.readNumber(value, path);
+      if (sent >= min && sent <= max) return sent;
       throw f.wrong(path, `a number from ${min} to ${max}`);
     }),
   );
@@ -193,57 +193,46 @@ export const responseFields = {
   metadata: f.returnedField(f.optionalObject, 'Comes back in the response.'),
 };
 
-export type TranscriptionSettings = ReturnType<typeof readTranscription>;
+/** A transcription session hears, and never answers. */
+type SessionType = 'realtime' | 'transcription';
 
-/** What a response is made with; `response.create` may change it for one response. */
-export interface ResponseSettings {
-  readonly instructions: string;
-  readonly modality: 'audio' | 'text';
-  readonly voice: string;
-  readonly speed: number;
-  readonly outputFormat: AudioFormat;
-  readonly tools: readonly Tool[];
-  readonly toolChoice: ToolChoice;
-  readonly parallelToolCalls: boolean;
-  readonly temperature: number | undefined;
-  readonly maxTokens: number | 'inf';
-  readonly effort: string | undefined;
-}
-
-export interface SessionSettings extends ResponseSettings {
-  /** A transcription session hears, and never answers. */
-  readonly type: 'realtime' | 'transcription';
-  readonly model: string;
-  readonly inputFormat: AudioFormat;
-  /** Null: speech is transcribed for the model, and no events tell it. */
-  readonly transcription: TranscriptionSettings | null;
-  /** Null: the client commits the audio. */
-  readonly turnDetection: TurnDetection | null;
-}
-
-/** The members that an event sets. */
-export type Change<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined };
-
-export function initialSettings(model: string, type: SessionSettings['type']): SessionSettings {
+export function initialSettings(model: string, type: SessionType) {
   return {
     type,
     model,
     instructions: '',
-    modality: 'audio',
+    /** Audio comes with its transcript. */
+    modality: 'audio' as 'audio' | 'text',
     voice: 'alloy',
     speed: 1,
-    inputFormat: 'pcm16',
-    outputFormat: 'pcm16',
-    transcription: type === 'transcription' ? { model: '', language: undefined, prompt: '' } : null,
-    turnDetection: defaultTurnDetection,
-    tools: [],
-    toolChoice: { type: 'auto' },
+    inputFormat: 'pcm16' as AudioFormat,
+    outputFormat: 'pcm16' as AudioFormat,
+    /** Null: speech is transcribed for the model, and no events tell it. */
+    transcription:
+      type === 'transcription' ? ({ model: '', language: undefined, prompt: '' } as TranscriptionSettings) : null,
+    /** Null: the client commits the audio. */
+    turnDetection: defaultTurnDetection as TurnDetection | null,
+    tools: [] as readonly Tool[],
+    toolChoice: { type: 'auto' } as ToolChoice,
     parallelToolCalls: true,
-    temperature: undefined,
-    maxTokens: 'inf',
-    effort: undefined,
+    temperature: undefined as number | undefined,
+    maxTokens: 'inf' as number | 'inf',
+    effort: undefined as string | undefined,
   };
 }
+
+type TranscriptionSettings = ReturnType<typeof readTranscription>;
+
+export type SessionSettings = Readonly<ReturnType<typeof initialSettings>>;
+
+/** What a response is made with; `response.create` may change it for one response. */
+export type ResponseSettings = Omit<
+  SessionSettings,
+  'type' | 'model' | 'inputFormat' | 'transcription' | 'turnDetection'
+>;
+
+/** The members that an event sets. */
+export type Change<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined };
 
 /** Members that the change does not set stay as they are. */
 export function changed<Settings extends ResponseSettings>(settings: Settings, change: Change<Settings>): Settings {

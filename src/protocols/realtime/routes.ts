@@ -49,7 +49,7 @@ export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
     dialect: realtimeDialect,
     protocols: ['realtime'],
   };
-  const parts = { ...services, holdAudio: waitingAudio() };
+  const context = { ...services, holdAudio: waitingAudio() };
   let connect: typeof openConnection | undefined;
   const load = async (): Promise<void> => {
     connect = (await import('./connection.ts')).openConnection;
@@ -61,7 +61,7 @@ export function realtimeSockets(services: RealtimeServices): SocketEndpoint[] {
     socket.signal.addEventListener('abort', () => {
       connections -= 1;
     });
-    connect?.(call, socket, parts);
+    connect?.(call, socket, context);
   };
   return [
     { ...row, match: 'ending', path, load, open },

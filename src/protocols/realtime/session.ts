@@ -90,41 +90,42 @@ export class Session {
   /** Throws if the event cannot be honoured; nothing has changed then. */
   receive(event: ClientEvent): void {
     switch (event.type) {
-      case 'update':
+      case 'session.update':
+      case 'transcription_session.update':
         this.#update(event);
         break;
-      case 'append':
+      case 'input_audio_buffer.append':
         this.#append(event.audio);
         break;
-      case 'commit':
+      case 'input_audio_buffer.commit':
         this.#commitAll();
         break;
-      case 'clear':
+      case 'input_audio_buffer.clear':
         this.#buffer.clear();
         this.#dropTurn();
         this.#voice?.activity.reset();
         this.deps.send({ type: 'input_audio_buffer.cleared' });
         break;
-      case 'create-item':
+      case 'conversation.item.create':
         this.#create(event.item, event.after);
         break;
-      case 'delete-item':
+      case 'conversation.item.delete':
         this.#conversation.remove(event.id);
         this.deps.send({ type: 'conversation.item.deleted', item_id: event.id });
         break;
-      case 'retrieve-item':
+      case 'conversation.item.retrieve':
         this.deps.send({ type: 'conversation.item.retrieved', item: this.#conversation.get(event.id) });
         break;
-      case 'truncate-item': {
+      case 'conversation.item.truncate': {
         const { id: item_id, contentIndex: content_index, audioEndMs: audio_end_ms } = event;
         truncate(this.#conversation.get(item_id), content_index, audio_end_ms);
         this.deps.send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms });
         break;
       }
-      case 'respond':
-        this.#respond(event.options, event.ignored);
+      case 'response.create':
+        this.#respond(event);
         break;
-      case 'cancel': {
+      case 'response.cancel': {
         const { responseId = this.#active?.writer.id } = event;
         if (!this.#active || responseId !== this.#active.writer.id) {
           throw refused('There is no response to cancel.', 'response_cancel_not_active');
@@ -142,7 +143,10 @@ export class Session {
     this.#dropTurn();
   }
 
-  #update({ change, ignored }: Extract<ClientEvent, { type: 'update' }>): void {
+  #update({
+    change,
+    ignored,
+  }: Extract<ClientEvent, { type: 'session.update' | 'transcription_session.update' }>): void {
     const before = this.#settings;
     this.#settings = changed(before, change);
     const { inputFormat, turnDetection } = this.#settings;
@@ -267,7 +271,7 @@ export class Session {
   /** Answers what was said, unless the user speaks again or a response is not over. */
   #answer(): void {
     if (!this.#unanswered || this.#turn || this.#active || this.#transcribing.size > 0) return;
-    this.#respond({ change: {}, conversation: 'auto', input: undefined, metadata: null }, []);
+    this.#respond({ change: {}, conversation: 'auto', input: undefined, metadata: null, ignored: [] });
   }
 
   #commitAll(): void {
@@ -388,7 +392,7 @@ export class Session {
     }
   }
 
-  #respond(options: ResponseOptions, ignored: readonly string[]): void {
+  #respond(options: ResponseOptions): void {
     const { newId, send, conversationId } = this.deps;
     if (this.#settings.type === 'transcription') {
       throw refused('A transcription session makes no responses.', 'invalid_value', 'type');
@@ -402,7 +406,7 @@ export class Session {
     );
     const settings = changed<ResponseSettings>(this.#settings, options.change);
     const conversation = options.conversation === 'auto' ? this.#conversation : undefined;
-    const { metadata } = options;
+    const { metadata, ignored } = options;
     const response = { id: newId('resp_'), settings, conversation, conversationId, metadata, ignored };
     const writer = new ResponseWriter({ ...response, newId, send });
     const active = { writer, stop: new AbortController() };

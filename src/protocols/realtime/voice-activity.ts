@@ -62,10 +62,6 @@ export class VoiceActivity {
     this.#pausedFrames = Math.round(likelyEndMs / frameMs);
   }
 
-  get speaking(): boolean {
-    return this.#speaking;
-  }
-
   push(samples: Int16Array): readonly VoiceChange[] {
     const changes: VoiceChange[] = [];
     for (let index = 0; index < samples.length; index++) {

@@ -36,13 +36,13 @@ export function readCompactionItem(item: StoredItem, at: string): Compacted {
 }
 
 /** An item, and its path for error messages. */
-interface PlacedItem {
+interface ItemAt {
   readonly item: StoredItem;
   readonly at: string;
 }
 
 /** The items without those that the last summary replaces. System messages at the beginning always stay. */
-export function withoutCompacted<Entry extends PlacedItem>(items: readonly Entry[]): readonly Entry[] {
+export function withoutCompacted<Entry extends ItemAt>(items: readonly Entry[]): readonly Entry[] {
   for (let index = items.length - 1; index >= 0; index -= 1) {
     const { item, at } = items[index] as Entry;
     if (item.type !== 'compaction') continue;
@@ -51,7 +51,8 @@ export function withoutCompacted<Entry extends PlacedItem>(items: readonly Entry
     const before = items.slice(0, index);
     const first = before.findIndex(({ item: each }) => !isSystem(each));
     const system = first < 0 ? before.length : first;
-    const stays = ({ item: each }: Entry, place: number) => place < system || (keepsUsers && isFrom(each, 'user'));
+    const stays = ({ item: each }: Entry, position: number) =>
+      position < system || (keepsUsers && isFrom(each, 'user'));
     return [...before.filter(stays), ...items.slice(index)];
   }
   return items;

@@ -100,9 +100,8 @@ export function* readConversation(items: readonly InputItem[], { offered, attach
       case 'function_call_output':
       case 'custom_tool_call_output': {
         const callId = readAt(item, 'call_id', at, readText);
-        const toolName = toolNames.get(callId);
         const content = outputContent(item.output, `${at}.output`, attachments);
-        add({ role: 'tool', content, callId, ...(toolName !== undefined && { toolName }) });
+        add({ role: 'tool', content, callId, toolName: toolNames.get(callId) });
         break;
       }
       case 'compaction': {

@@ -58,17 +58,17 @@ export function readSearchCall(
   return pastSearch({ name: 'web_search', query, status }, pages, sources);
 }
 
-/** A search of an earlier response, as the model reads it again. What it found is added to the sources of the conversation. */
+/** A search of an earlier response, as the model reads it again. Its results are added to the sources of the conversation. */
 export function pastSearch(
   { name, query, status }: { readonly name: string; readonly query: string; readonly status: unknown },
-  found: readonly Source[],
+  results: readonly Source[],
   sources: Source[],
 ) {
   const number = sources.length + 1;
-  sources.push(...found);
+  sources.push(...results);
   const failed: ServerOutcome = { type: 'error', code: 'unavailable', reason: '' };
-  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: found };
-  const isStored = found.length > 0 || status === 'failed';
+  const outcome: ServerOutcome = status === 'failed' ? failed : { type: 'sources', sources: results };
+  const isStored = results.length > 0 || status === 'failed';
   const result = isStored ? outcomeText(outcome, number) : 'The results are not part of the conversation any more.';
   return { name, json: JSON.stringify({ query }), result };
 }

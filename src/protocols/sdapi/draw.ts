@@ -41,10 +41,10 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', context: Dra
   const fields = { ...read, genkey: read.genkey || read.force_task_id || '' };
   const service = imageOf(context.taskServices);
   const plan = decodeDrawing(fields, service.facts, path === 'img2img', context);
-  const { requestContext, kept } = imageRequestContext(call, fields);
+  const { requestContext, continues } = imageRequestContext(call, fields);
   const answer = answerOf({ body, fields, plan, requestContext, owner: ownerOf(call), service }, context);
   const notices = ignoredHeader(drawFields, body);
-  if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
+  if (continues || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
     const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), context.startTimer);
     return { ...reply, headers: { ...reply.headers, ...notices } };
@@ -200,8 +200,8 @@ async function enlarged(drawn: ImageResult, { plan, service, requestContext }: W
 }
 
 /** The request with its effective values; pictures only on request. */
-function effective(body: JsonObject, { include_init_images: shown }: DrawFields, request: ImageRequest): object {
-  const hidden = shown ? {} : { init_images: null, mask: null, extra_images: null };
+function effective(body: JsonObject, { include_init_images: included }: DrawFields, request: ImageRequest): object {
+  const hidden = included ? {} : { init_images: null, mask: null, extra_images: null };
   const { prompt, negativePrompt, steps, width, height, seed, guidance, strength } = request;
   return {
     ...Object.fromEntries(Object.entries({ ...body, ...hidden }).filter(([name]) => Object.hasOwn(body, name))),

@@ -81,9 +81,9 @@ export async function interrogate(call: Call, context: ChatReader): Promise<Repl
   if (state.type === 'none' || !mediaInputs(state).image) {
     throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
   }
-  const asked = { messages: [question(image)], max_tokens: maxCaptionLength, reasoning_effort: 'none' };
+  const sent = { messages: [question(image)], max_tokens: maxCaptionLength, reasoning_effort: 'none' };
   // Without tools, including those of the server.
-  const request = { ...(await readChat(asked, context)), toolChoice: { type: 'none' } as const };
+  const request = { ...(await readChat(sent, context)), toolChoice: { type: 'none' } as const };
   const caption = wholeSentences((await fold(chat.reply(request, requestContextOf(call, genkey)))).text);
   return json({ caption }, 200, ignoredHeader(interrogateFields, body));
 }
@@ -101,9 +101,9 @@ function question({ format, bytes }: SentPicture): object {
 
 /** Cut after the last end of a sentence, if there is one. */
 function wholeSentences(text: string): string {
-  const words = text.trim();
-  const last = [...words.matchAll(/[.!?*")}`\];…\n]/g)].at(-1);
-  return last === undefined ? words : words.slice(0, last.index + 1).trim();
+  const caption = text.trim();
+  const last = [...caption.matchAll(/[.!?*")}`\];…\n]/g)].at(-1);
+  return last === undefined ? caption : caption.slice(0, last.index + 1).trim();
 }
 
 /** The infotext of a picture. */

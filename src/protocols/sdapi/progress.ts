@@ -45,9 +45,9 @@ const nameOf = (owner: Owner, genkey: string): string => `${owner}\n${genkey}`;
 export function lastDrawing(call: Pick<Call, 'query' | 'key'>, last: LastDrawings): object {
   const genkey = call.query.get('genkey') ?? '';
   if (genkey === '') throw new AppError('missing-parameter', { parameter: 'genkey', expected: 'that of a drawing' });
-  const found = last.lastOf(ownerOf(call), genkey);
-  if (!found) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
-  return found;
+  const reply = last.lastOf(ownerOf(call), genkey);
+  if (!reply) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
+  return reply;
 }
 
 /** The share of reading the prompt. */

@@ -170,9 +170,9 @@ async function setOptions(call: Call, facts: ImageFacts | undefined): Promise<Re
   return json(null);
 }
 
-function isNameOf(facts: ImageFacts, asked: string): boolean {
+function isNameOf(facts: ImageFacts, requested: string): boolean {
   const names = [facts.title, facts.name, facts.path, fileName(facts), facts.sha256 ?? '', modelHash(facts)];
-  return names.some((name) => name !== '' && name.toLowerCase() === asked.trim().toLowerCase());
+  return names.some((name) => name !== '' && name.toLowerCase() === requested.trim().toLowerCase());
 }
 
 /** `filename` has no folder, which clients need not know. */

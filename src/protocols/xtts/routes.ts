@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
@@ -11,6 +10,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { fileReply } from '../../http/static-files.ts';
+import { replaceFile } from '../../store/atomic-file.ts';
 import { information, keyInQuery, legacyOpen, write } from '../access.ts';
 import { type DialectContext, ignoredHeader } from '../dialect.ts';
 import { bodyOf, type DocumentedDialect, endpointRow, type ModelEndpoint } from '../endpoint.ts';
@@ -289,14 +289,7 @@ async function writeSound(folder: string, name: string, bytes: Uint8Array): Prom
     throw new AppError('engine-failed', { capability: 'speech', reason });
   }
   const path = join(folder, name);
-  const part = join(folder, `.${randomUUID()}.part`);
-  try {
-    await writeFile(part, bytes, { mode: 0o600, flag: 'wx' });
-    await rename(part, path);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
+  await replaceFile(path, [bytes]);
   return path;
 }
 
