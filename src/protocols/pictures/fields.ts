@@ -64,7 +64,10 @@ type ContextField = 'genkey' | 'keep_image_gen_on_disconnect' | 'kcpp_extra_args
 export function imageRequestContext(call: Call, fields: f.Fields<Pick<typeof imageRequestFields, ContextField>>) {
   const continues = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
   const requestContext = requestContextOf(call, fields.genkey);
-  return { continues, requestContext: continues ? { ...requestContext, signal: new AbortController().signal } : requestContext };
+  return {
+    continues,
+    requestContext: continues ? { ...requestContext, signal: new AbortController().signal } : requestContext,
+  };
 }
 
 /** Parameters of other models and programs. */
