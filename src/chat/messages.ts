@@ -18,7 +18,12 @@ export type Message =
       readonly reasoning?: string;
       readonly toolCalls?: readonly ToolCallRecord[];
     }
-  | { readonly role: 'tool'; readonly content: Content; readonly callId?: string; readonly toolName?: string | undefined }
+  | {
+      readonly role: 'tool';
+      readonly content: Content;
+      readonly callId?: string;
+      readonly toolName?: string | undefined;
+    }
   /** A role that only some templates know. */
   | { readonly role: 'other'; readonly roleName: string; readonly content: Content };
 
@@ -85,6 +90,23 @@ export function joinContent(contents: readonly Content[], separator: string): Co
   }
   endText();
   return joined;
+}
+
+/** A turn of the assistant in the pieces in which a client sent it. */
+export interface TurnPieces {
+  readonly reasoning: string[];
+  readonly contents: Content[];
+  readonly calls: ToolCallRecord[];
+}
+
+export function assistantMessage({ reasoning, contents, calls }: TurnPieces, separator: string): Message {
+  const thought = reasoning.filter((part) => part !== '').join(separator);
+  return {
+    role: 'assistant',
+    content: joinContent(contents, separator),
+    ...(thought !== '' && { reasoning: thought }),
+    ...(calls.length > 0 && { toolCalls: calls }),
+  };
 }
 
 /** The conversation with these messages instead, without the media that they do not refer to. */

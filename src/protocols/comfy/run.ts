@@ -36,21 +36,22 @@ interface RunDeps extends Pick<ImageContext, 'settings' | 'randomSeed' | 'produc
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** A picture between two steps, with its infotext. */
-interface Made {
+/** An image between two steps, with its infotext. */
+interface StepImage {
   readonly bytes: Uint8Array;
   readonly parameters?: string;
 }
 
 interface Run {
-  readonly made: Map<string, readonly Made[]>;
+  /** By the node that gives them. */
+  readonly images: Map<string, readonly StepImage[]>;
   readonly running: Running;
   readonly deps: RunDeps;
 }
 
 /** Runs every node once, in topological order. */
 export async function runPlan({ steps, outputs }: Plan, running: Running, deps: RunDeps): Promise<Outputs> {
-  const run: Run = { made: new Map(), running, deps };
+  const run: Run = { images: new Map(), running, deps };
   const done = new Set<string>();
   const results: Record<string, { readonly images: readonly object[] }> = {};
   for (const output of outputs) {
@@ -60,7 +61,7 @@ export async function runPlan({ steps, outputs }: Plan, running: Running, deps: 
       done.add(each);
       running.executing(each);
       const step = steps.get(each);
-      if (step) run.made.set(each, await runStep(step, each, run));
+      if (step) run.images.set(each, await runStep(step, each, run));
     }
     const images = deliver(output, run);
     if (output.kind === 'socket') continue;
@@ -70,43 +71,46 @@ export async function runPlan({ steps, outputs }: Plan, running: Running, deps: 
   return results;
 }
 
-async function runStep(step: Step, id: string, run: Run): Promise<readonly Made[]> {
-  const { made, deps } = run;
+async function runStep(step: Step, id: string, run: Run): Promise<readonly StepImage[]> {
+  const { images, deps } = run;
   switch (step.type) {
     case 'load':
       return [{ bytes: loaded(step.name, deps).bytes }];
     case 'inline':
       return [{ bytes: step.picture.bytes }];
     case 'same':
-      return made.get(step.from) ?? [];
+      return images.get(step.from) ?? [];
     case 'scale': {
       const { editor, turn } = deps;
       const scale = (sent: SentPicture) => fitted(editor, sent, scaledSize(step.to, sent), step.fit, turn.signal);
-      return Promise.all((made.get(step.from) ?? []).map((picture) => changed(picture, scale)));
+      return Promise.all((images.get(step.from) ?? []).map((picture) => changed(picture, scale)));
     }
     case 'enlarge':
       return enlarged(step, run);
     case 'draw':
-      return drawn(step, id, run);
+      return generated(step, id, run);
   }
 }
 
 /** Factor of most upscaling models of ComfyUI. */
 const defaultFactor = 4;
 
-async function enlarged(step: Extract<Step, { type: 'enlarge' }>, { made, deps }: Run): Promise<readonly Made[]> {
+async function enlarged(
+  step: Extract<Step, { type: 'enlarge' }>,
+  { images, deps }: Run,
+): Promise<readonly StepImage[]> {
   const { image, turn } = deps;
   const upscaler = chooseUpscaler(step.upscaler, image.facts, defaultFactor);
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
   const { name, scale } = upscaler;
   const enlarge = ({ bytes, width, height }: SentPicture) =>
     turn.upscale({ image: bytes, upscaler: name, ...enlargedSize({ width: width * scale, height: height * scale }) });
-  const results: Made[] = [];
-  for (const picture of made.get(step.from) ?? []) results.push(await changed(picture, enlarge));
+  const results: StepImage[] = [];
+  for (const picture of images.get(step.from) ?? []) results.push(await changed(picture, enlarge));
   return results;
 }
 
-async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run): Promise<readonly Made[]> {
+async function generated(step: Extract<Step, { type: 'draw' }>, id: string, run: Run): Promise<readonly StepImage[]> {
   const { running, deps } = run;
   const { image, product, turn } = deps;
   for (const note of step.notes) running.note(note);
@@ -128,10 +132,10 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, id: string, run: Run
   return result.pictures.map(({ png, seed }) => ({ bytes: png, parameters: pictureText(text, seed) }));
 }
 
-async function requestOf(step: Extract<Step, { type: 'draw' }>, { made, deps }: Run): Promise<ImageRequest> {
+async function requestOf(step: Extract<Step, { type: 'draw' }>, { images, deps }: Run): Promise<ImageRequest> {
   const { facts } = deps.image;
   if (step.from === undefined) return imageRequest(step.requested, facts, deps);
-  const [first] = made.get(step.from) ?? [];
+  const [first] = images.get(step.from) ?? [];
   if (!first) throw new AppError('engine-failed', { capability: 'image', reason: 'there is no picture to begin from' });
   const initial = pictureOf(first.bytes, 'pixels');
   const request = imageRequest({ ...step.requested, width: initial.width, height: initial.height }, facts, deps);
@@ -157,7 +161,7 @@ function loaded(name: string, { files }: RunDeps): SentPicture {
   return pictureOf(file.bytes, 'image');
 }
 
-async function changed(picture: Made, change: (sent: SentPicture) => Promise<Uint8Array>): Promise<Made> {
+async function changed(picture: StepImage, change: (sent: SentPicture) => Promise<Uint8Array>): Promise<StepImage> {
   return { ...picture, bytes: await change(pictureOf(picture.bytes, 'image')) };
 }
 
@@ -171,9 +175,9 @@ function scaledSize(to: Size | number, { width, height }: Size): Size {
 }
 
 /** Stores or sends the pictures of an output. */
-function deliver({ id, kind, prefix, from }: Output, { made, running, deps }: Run): readonly object[] {
+function deliver({ id, kind, prefix, from }: Output, { images, running, deps }: Run): readonly object[] {
   const { prompts, files, texts, now } = deps;
-  const pictures = made.get(from) ?? [];
+  const pictures = images.get(from) ?? [];
   return pictures.flatMap(({ bytes, ...parameters }, index) => {
     const { width, height, format } = pictureOf(bytes, 'images');
     const png = format === 'png' ? withPngTexts(bytes, { ...parameters, ...texts }) : bytes;

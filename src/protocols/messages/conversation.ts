@@ -1,5 +1,13 @@
 import { summaryText } from '../../chat/compaction-plan.ts';
-import { type Content, joinContent, type Message, plainText, type ToolCallRecord, text } from '../../chat/messages.ts';
+import {
+  assistantMessage,
+  type Content,
+  joinContent,
+  type Message,
+  type ToolCallRecord,
+  text,
+  plainText,
+} from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { Sliced } from '../../core/slices.ts';
@@ -140,7 +148,8 @@ function* assistantTurn({ messages }: Turn, toolNames: Map<string, string>, read
   let parts: MessageParts = { reasoning: [], contents: [], calls: [] };
   let isEmpty = true;
   const end = (): void => {
-    if (!isEmpty) spoken.push(assistantMessage(parts));
+    const contents = parts.contents.map((each) => each.flat());
+    if (!isEmpty) spoken.push(assistantMessage({ ...parts, contents }, '\n'));
     parts = { reasoning: [], contents: [], calls: [] };
     isEmpty = true;
   };
@@ -182,19 +191,6 @@ function addBlock(
     calls.push({ id, name, json: JSON.stringify(input) });
     // Encrypted by another server, and dropped.
   } else if (type !== 'redacted_thinking') contents.at(-1)?.push(blockContent(block, reading));
-}
-
-function assistantMessage({ reasoning, contents, calls }: MessageParts): Message {
-  const thought = joinTexts(reasoning);
-  return {
-    role: 'assistant',
-    content: joinContent(
-      contents.map((each) => each.flat()),
-      '\n',
-    ),
-    ...(thought !== '' && { reasoning: thought }),
-    ...(calls.length > 0 && { toolCalls: calls }),
-  };
 }
 
 function serverResult(

@@ -148,18 +148,16 @@ function decodeTools(
   const hostedNames: string[] = [];
   const tools = entries.flatMap((entry, index) => {
     const field = `tools[${index}]`;
-    const own = f.isObject(entry) && typeof entry.type === 'string' && readServerTool(entry, entry.type, field);
+    const sent = f.isObject(entry) ? entry : {};
+    const type = typeof sent.type === 'string' ? sent.type : '';
+    if (type === 'mcp_toolset') return [];
+    const isMemory = remembers && type.startsWith('memory_');
+    const own: Partial<HostedTools> | undefined = isMemory ? { memory: true } : readServerTool(sent, type, field);
     if (own) {
       hosted = { ...hosted, ...own };
-      hostedNames.push(own.search ? 'web_search' : 'web_fetch');
+      hostedNames.push(own.memory ? 'memory' : own.search ? 'web_search' : 'web_fetch');
       return [];
     }
-    if (remembers && f.isObject(entry) && typeof entry.type === 'string' && entry.type.startsWith('memory_')) {
-      hosted = { ...hosted, memory: true };
-      hostedNames.push('memory');
-      return [];
-    }
-    if (f.isObject(entry) && entry.type === 'mcp_toolset') return [];
     const tool = decodeTool(entry, field);
     if (!tool) ignore(field);
     return tool ?? [];

@@ -29,11 +29,7 @@ export function encodeRequest(request: ChatRequest, { model, stream, defaults }:
     ...(system.length > 0 && { system: system.length === 1 ? system[0] : system.map(textBlock) }),
     messages: encodeTurns(spoken, conversation.media),
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        name,
-        ...(description !== undefined && { description }),
-        input_schema: parameters,
-      })),
+      tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
     }),
     ...encodeChoice(request.toolChoice, request.parallelToolCalls),
     ...(thinking && { thinking }),

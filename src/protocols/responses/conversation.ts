@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
-import { type Content, joinContent, type Message, plainText, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { assistantMessage, type Content, type Message, type TurnPieces, text, plainText } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -21,13 +21,6 @@ export interface InputItem {
   readonly at: string;
 }
 
-/** Consecutive reasoning, text and calls are one turn of the assistant. */
-interface Turn {
-  readonly reasoning: string[];
-  readonly contents: Content[];
-  readonly calls: ToolCallRecord[];
-}
-
 interface Reading {
   readonly offered: readonly OfferedTool[];
   readonly attachments: Attachments;
@@ -45,16 +38,17 @@ export function* readConversation(items: readonly InputItem[], { offered, attach
   // Approved calls are run before the model answers.
   const { results, approved } = readApprovals(items);
   const titles = citedTitles(items);
-  let turn: Turn | undefined;
+  /** Consecutive reasoning, text and calls are one turn of the assistant. */
+  let turn: TurnPieces | undefined;
   /** The number of messages up to a summary. */
   let summarised = 0;
 
-  const assistant = (): Turn => {
+  const assistant = (): TurnPieces => {
     turn ??= { reasoning: [], contents: [], calls: [] };
     return turn;
   };
   const add = (message: Message): void => {
-    if (turn) messages.push(turnMessage(turn));
+    if (turn) messages.push(assistantMessage(turn, '\n\n'));
     turn = undefined;
     messages.push(message);
   };
@@ -133,19 +127,9 @@ export function* readConversation(items: readonly InputItem[], { offered, attach
         skipped.push(`${at} (${item.type})`);
     }
   }
-  if (turn) messages.push(turnMessage(turn));
+  if (turn) messages.push(assistantMessage(turn, '\n\n'));
   const joined = summarised === 0 ? messages : joinUserTurns(messages.slice(0, summarised), messages.slice(summarised));
   return { messages: joined, skipped, listed, approved };
-}
-
-function turnMessage({ reasoning, contents, calls }: Turn): Message {
-  const thought = reasoning.filter((part) => part !== '').join('\n\n');
-  return {
-    role: 'assistant',
-    content: joinContent(contents, '\n\n'),
-    ...(thought === '' ? {} : { reasoning: thought }),
-    ...(calls.length > 0 ? { toolCalls: calls } : {}),
-  };
 }
 
 function outputContent(output: unknown, at: string, attachments: Attachments): Content {

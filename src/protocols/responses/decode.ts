@@ -19,7 +19,6 @@ import { type CreateFields, createFields } from './fields.ts';
 import { hostedDocuments } from './file-search.ts';
 import { readMcpServers } from './mcp-tools.ts';
 import { chooseTools, readTools } from './tools.ts';
-import { hostedSearch } from './web-search.ts';
 
 export interface DecodeDeps extends DialectContext {
   /** Of the client that sends the request. */
@@ -39,10 +38,9 @@ export function* decode(body: JsonObject, deps: DecodeDeps) {
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
   const sent = yield* readInput(fields, { newId: deps.newId, storedItem: (id) => deps.store.item(id) });
   const toolbox = readTools(fields);
-  const { offered, choice, echo: toolChoice, searches, fileSearch } = chooseTools(fields, toolbox);
+  const { offered, choice, echo: toolChoice, search, fileSearch } = chooseTools(fields, toolbox);
   // Agents always offer a search beside their own tools, and work without it.
-  const leftOut = searches && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
-  const search = searches && !leftOut ? hostedSearch(fields.tools, fields.max_tool_calls) : undefined;
+  const ignoresSearch = search && !read.limits.searchesWeb && offered.length > 0 && choice.type !== 'named';
   const sources: Source[] = [];
   const attachments = new Attachments(deps.text.state(), { addresses: true, files: deps.loaded });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
@@ -54,9 +52,10 @@ export function* decode(body: JsonObject, deps: DecodeDeps) {
   const { isClientServer } = read.limits;
   const ignore = (field: string) => void unsent.push(field);
   const mcp = unused ? [] : readMcpServers(fields.tools, { listed, isClientServer, ignore });
+  const maxUses = fields.max_tool_calls !== undefined && { maxUses: Math.max(0, fields.max_tool_calls) };
   const hosted = {
-    ...(search && { search }),
-    ...(fileSearch && { documents: hostedDocuments(fileSearch, deps.own, fields.max_tool_calls) }),
+    ...(search && !ignoresSearch && { search: { ...search, ...maxUses } }),
+    ...(fileSearch && { documents: { ...hostedDocuments(fileSearch, deps.own), ...maxUses } }),
     ...((fileSearch || hasPassages(sources)) && { marks: 'keep' as const }),
     ...(mcp.length > 0 && { mcp }),
     ...(approved.length > 0 && { approved }),
@@ -144,7 +143,7 @@ export function* decode(body: JsonObject, deps: DecodeDeps) {
       // Names of types come from the client.
       ignored: headerEntries([
         ...notices.ignored,
-        ...[...toolbox.skipped, ...(leftOut ? ['web_search'] : [])].map((kind) => `tools (${kind})`),
+        ...[...toolbox.skipped, ...(ignoresSearch ? ['web_search'] : [])].map((kind) => `tools (${kind})`),
         ...unsent,
         ...sent.missing.map((at) => `${at} (item_reference)`),
         ...skipped.filter((at) => at.startsWith('input')),

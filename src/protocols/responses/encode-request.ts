@@ -23,13 +23,9 @@ export function encodeRequest(request: ChatRequest, { model, stream, defaults }:
     ...(instructed && { instructions: plainText(first.content) }),
     input: messages.flatMap((message) => encodeItems(message, conversation.media)),
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        type: 'function',
-        name,
-        ...(description !== undefined && { description }),
-        parameters,
-        strict: false,
-      })),
+      tools: tools.map(({ name, description, parameters }) => {
+        return { type: 'function', name, description, parameters, strict: false };
+      }),
     }),
     ...(toolChoice.type !== 'auto' && { tool_choice: encodeChoice(toolChoice) }),
     ...(!request.parallelToolCalls && { parallel_tool_calls: false }),

@@ -56,11 +56,9 @@ export function readFileSearch(tools: readonly unknown[]): FileSearch | undefine
 export function hostedDocuments(
   search: FileSearch,
   { library, sourceOf }: OwnDocuments,
-  maxToolCalls: number | undefined,
-): HostedDocuments {
+): Pick<HostedDocuments, 'find'> {
   return {
     find: async (query, signal) => (await library().search({ ...search, queries: [query] }, signal)).hits.map(sourceOf),
-    ...(maxToolCalls !== undefined && { maxUses: Math.max(0, maxToolCalls) }),
   };
 }
 

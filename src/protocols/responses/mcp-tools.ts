@@ -80,8 +80,8 @@ function toolFilter(sent: JsonObject, field: string): ToolRule {
 }
 
 /** As the response object shows it, without credentials. */
-export function mcpEcho(sent: unknown): readonly object[] {
-  if (!f.isObject(sent) || sent.type !== 'mcp') return [];
+export function mcpEcho(sent: JsonObject): readonly object[] {
+  if (sent.type !== 'mcp') return [];
   const { headers: _, authorization: __, ...visible } = sent;
   return [visible];
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import * as f from '../fields.ts';
 import { checkToolNames, freeText, noParameters } from '../tools.ts';
 import type { CreateFields } from './fields.ts';
-import { type FileSearch, isFileSearch, readFileSearch } from './file-search.ts';
+import { isFileSearch, readFileSearch } from './file-search.ts';
 import { mcpEcho } from './mcp-tools.ts';
 import { isSearchType, readSearchTool } from './web-search.ts';
 
@@ -21,6 +21,7 @@ export interface OfferedTool {
 
 type SentTool = OfferedTool & { readonly echo?: object };
 
+/** The tools of a request. Only the first web search counts. */
 export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
   const skipped = new Set<string>();
   const sent = tools.flatMap((value, index) => readTool(value, `tools[${index}]`, undefined, skipped));
@@ -31,20 +32,24 @@ export function readTools({ tools }: Pick<CreateFields, 'tools'>) {
     names.push(known);
     offered.set(known, { kind, name, namespace, tool: { ...tool, name: known } });
   }
-  const searches = tools.filter((tool) => f.isObject(tool) && readSearchTool(tool, 'tools'));
+  const objects = tools.filter(f.isObject);
+  const searches = tools.flatMap((tool, index) => {
+    const search = f.isObject(tool) ? readSearchTool(tool, `tools[${index}]`) : undefined;
+    return search ? [{ tool, search }] : [];
+  });
+  const search = searches[0]?.search;
   const fileSearch = readFileSearch(tools);
-  const own = [...(searches.length > 0 ? ['web_search'] : []), ...(fileSearch ? ['file_search'] : [])];
-  checkToolNames([...names, ...own], 'tools');
+  checkToolNames([...names, ...(search ? ['web_search'] : []), ...(fileSearch ? ['file_search'] : [])], 'tools');
   return {
     offered: [...offered.values()],
     /** The tools as the response object shows them. */
     echo: [
       ...sent.flatMap(({ echo }) => echo ?? []),
-      ...searches.map((tool) => tool as object),
-      ...tools.filter((tool) => f.isObject(tool) && isFileSearch(tool.type)).map((tool) => tool as object),
-      ...tools.flatMap(mcpEcho),
+      ...searches.map(({ tool }) => tool),
+      ...objects.filter(({ type }) => isFileSearch(type)),
+      ...objects.flatMap(mcpEcho),
     ],
-    searches: searches.length > 0,
+    search,
     fileSearch,
     /** Types of tools that this server does not have. Agents always send them, so they are not an error. */
     skipped: [...skipped],
@@ -101,58 +106,43 @@ export function knownName(offered: readonly OfferedTool[], named: JsonObject, at
 
 const readMode = f.word('auto', 'none', 'required');
 
-interface Choice {
-  readonly offered: readonly OfferedTool[];
+interface Choice extends Pick<ReturnType<typeof readTools>, 'offered' | 'search' | 'fileSearch'> {
   readonly choice: ToolChoice;
   readonly echo: unknown;
-  readonly searches: boolean;
-  readonly fileSearch: FileSearch | undefined;
 }
 
 /** The tools that may be called, whether they must be, and `tool_choice` as the response object shows it. */
 export function chooseTools(
   { tool_choice: requested }: Pick<CreateFields, 'tool_choice'>,
-  toolbox: Pick<ReturnType<typeof readTools>, 'offered' | 'searches' | 'fileSearch'>,
+  { offered, search, fileSearch }: Pick<Choice, 'offered' | 'search' | 'fileSearch'>,
 ): Choice {
   const path = 'tool_choice';
-  const { offered, searches, fileSearch } = toolbox;
-  const all = { offered, searches, fileSearch };
-  if (f.isAbsent(requested)) return { ...all, choice: { type: 'auto' }, echo: 'auto' };
-  if (typeof requested === 'string') {
-    const type = readMode(requested, path);
-    return { ...all, choice: { type }, echo: type };
-  }
+  const chosen = (choice: ToolChoice, echo: unknown = requested) => ({ offered, search, fileSearch, choice, echo });
+  if (f.isAbsent(requested)) return chosen({ type: 'auto' }, 'auto');
+  if (typeof requested === 'string') return chosen({ type: readMode(requested, path) });
   if (!f.isObject(requested)) throw f.wrong(path, 'a string or an object');
-  if (requested.type === 'allowed_tools') {
-    const type = f.readAt(requested, 'mode', path, f.optional(readMode)) ?? 'auto';
-    const left = allowed(requested, offered);
+  const { type } = requested;
+  if (type === 'allowed_tools') {
+    const mode = f.readAt(requested, 'mode', path, f.optional(readMode)) ?? 'auto';
+    const tools = (f.readAt(requested, 'tools', path, f.optionalList) ?? []).map((tool, index) => {
+      const at = `${path}.tools[${index}]`;
+      const { type } = f.readObject(tool, at);
+      return { type, name: f.readAt(tool as JsonObject, 'name', at, f.optionalText) };
+    });
+    const allowed = {
+      offered: offered.filter(({ name }) => tools.some((tool) => tool.name === name)),
+      search: tools.some((tool) => isSearchType(tool.type)) ? search : undefined,
+      fileSearch: tools.some((tool) => isFileSearch(tool.type)) ? fileSearch : undefined,
+    };
     // A request that allows none of its tools is not the same as one without tools.
-    const named = f.readAt(requested, 'tools', path, f.optionalList) ?? [];
-    const allows = (is: (type: unknown) => boolean) => named.some((tool) => f.isObject(tool) && is(tool.type));
-    const allowsSearch = searches && allows(isSearchType);
-    const allowedFiles = allows(isFileSearch) ? fileSearch : undefined;
-    const isEmpty = left.length === 0 && !allowsSearch && !allowedFiles;
-    const choice = { type: isEmpty && type === 'auto' ? ('none' as const) : type };
-    return { offered: left, choice, echo: requested, searches: allowsSearch, fileSearch: allowedFiles };
+    const isEmpty = allowed.offered.length === 0 && !allowed.search && !allowed.fileSearch;
+    return { ...allowed, choice: { type: isEmpty && mode === 'auto' ? 'none' : mode }, echo: requested };
   }
-  if (requested.type === 'function' || requested.type === 'custom') {
-    return { ...all, choice: { type: 'named', name: knownName(offered, requested, path) }, echo: requested };
+  if (type === 'function' || type === 'custom') {
+    return chosen({ type: 'named', name: knownName(offered, requested, path) });
   }
-  if (searches && isSearchType(requested.type)) {
-    return { ...all, choice: { type: 'named', name: 'web_search' }, echo: requested };
-  }
-  if (fileSearch && isFileSearch(requested.type)) {
-    return { ...all, choice: { type: 'named', name: 'file_search' }, echo: requested };
-  }
+  if (search && isSearchType(type)) return chosen({ type: 'named', name: 'web_search' });
+  if (fileSearch && isFileSearch(type)) return chosen({ type: 'named', name: 'file_search' });
   const instead = 'only a function, a custom tool, a web search or a file search of the request can be forced';
   throw new AppError('unsupported', { feature: path, instead });
-}
-
-function allowed(requested: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {
-  const names = (f.readAt(requested, 'tools', 'tool_choice', f.optionalList) ?? []).map((tool, index) => {
-    const at = `tool_choice.tools[${index}]`;
-    if (!f.isObject(tool)) throw f.wrong(at, 'an object');
-    return f.readAt(tool, 'name', at, f.optionalText);
-  });
-  return offered.filter(({ name }) => names.includes(name));
 }

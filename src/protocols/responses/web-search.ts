@@ -24,15 +24,6 @@ export function readSearchTool(sent: JsonObject, at: string): HostedTools['searc
   };
 }
 
-/** The search tool of a request, with the limit of its calls. */
-export function hostedSearch(tools: readonly unknown[], maxToolCalls: number | undefined): HostedTools['search'] {
-  for (const [index, tool] of tools.entries()) {
-    const search = f.isObject(tool) ? readSearchTool(tool, `tools[${index}]`) : undefined;
-    if (search) return { ...search, ...(maxToolCalls !== undefined && { maxUses: Math.max(0, maxToolCalls) }) };
-  }
-  return undefined;
-}
-
 const readUrls = f.optional(f.listOf(f.readObject));
 
 /** The titles of the pages that answers of the conversation cite, by address: items of searches have none. */
