@@ -22,7 +22,7 @@ interface BatchesOptions extends Pick<Clock, 'now'> {
 const lifetimeSeconds = 24 * 60 * 60;
 /** Results of the Messages API are deleted after this time. */
 const archiveSeconds = 29 * lifetimeSeconds;
-/** A batch is forgotten so long after its end; its files are not. */
+/** Batches are deleted this long after their end; their output files are not. */
 const memorySeconds = 90 * lifetimeSeconds;
 /** Batches that run at the same time. */
 const maxRunning = 8;

@@ -50,7 +50,7 @@ export class HeldElsewhere extends Error {}
 const maxRequests = 50_000;
 /** Tries of a request that the server could not answer. */
 const maxTries = 10;
-/** How often a running batch looks whether another server cancelled it, and stores its counts. */
+/** How often a running batch stores its counts and checks whether another server has cancelled it. */
 const lookMs = 2000;
 /** Timers cannot wait for longer. */
 const maxTimerMs = 2 ** 31 - 1;

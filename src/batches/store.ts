@@ -110,7 +110,7 @@ export class BatchStore {
     return join(this.options.folder, id);
   }
 
-  /** All requests at once: there are either none or all of them. */
+  /** Writes all requests atomically: either none or all of them are stored. */
   async writeRequests<Result>(
     id: string,
     write: (add: (request: BatchRequest) => Promise<void>) => Promise<Result>,

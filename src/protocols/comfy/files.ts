@@ -27,7 +27,7 @@ interface StoredFile {
 /** The files of one owner. */
 export type OwnFiles = ReturnType<ComfyFiles['of']>;
 
-/** Images that clients sent and that were generated for them, in memory. The oldest of the owner who has the most are dropped. */
+/** Images that clients sent and that were generated for them, in memory. Beyond the limits, the oldest of the owner with the most are dropped. */
 export class ComfyFiles {
   readonly #files: BoundedMap<StoredFile>;
 

@@ -106,7 +106,7 @@ export function smallerContext(requested = 0, contextSize: number): number | und
   return requested > 0 && requested < contextSize ? requested : undefined;
 }
 
-/** `negative_prompt` and `guidance_scale` have an effect only together: the one that was sent alone. */
+/** `negative_prompt` or `guidance_scale`, whichever was sent without the other: they only have an effect together. */
 export function idleFields(controls: GuidanceControls): readonly string[] {
   const { negativePrompt, scale } = guidanceOf(controls);
   if (scale === 1) return negativePrompt === '' ? [] : ['negative_prompt'];

@@ -21,12 +21,12 @@ export interface DocumentServices {
   readonly addressFor?: ((call: Pick<Call, 'headers' | 'encrypted'>) => string) | undefined;
 }
 
-/** The collections of whoever sends a request. A key needs the scope for them in every API. */
+/** The collections of the sender of a request. A key needs the scope for them in every API. */
 export function documentsOf(call: Pick<Call, 'key'>, { documents }: DocumentServices): DocumentLibrary {
   return allowed(call, documents, 'The use of collections').of(call);
 }
 
-/** The uploaded files of whoever sends a request. */
+/** The uploaded files of the sender of a request. */
 export function filesOf(call: Pick<Call, 'key'>, { files }: DocumentServices): FileLibrary {
   return allowed(call, files, 'The use of uploaded files').of(call);
 }

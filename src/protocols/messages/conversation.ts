@@ -44,7 +44,7 @@ export function* decodeConversation(
 ): Sliced<readonly Message[]> {
   const system = f.isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
   const turns: Turn[] = [];
-  /** Whether a turn was left out. */
+  /** Whether a turn before the summary was skipped. */
   let begun = false;
   const add = (role: Turn['role'], blocks: readonly Block[]): void => {
     const last = turns.at(-1);

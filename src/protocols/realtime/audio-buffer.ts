@@ -55,7 +55,7 @@ export class AudioBuffer {
     }
   }
 
-  /** The samples from one position to another, as far as they are there. */
+  /** The samples from one position to another, without those that were dropped or have not arrived. */
   slice(from: number, to: number): Int16Array {
     const begin = Math.max(from, this.#first);
     const samples = new Int16Array(Math.max(0, Math.min(to, this.#end) - begin));

@@ -1,7 +1,7 @@
 /** Splits a text into sentences; longer ones than the limit in characters are split again. */
 export type SplitSentences = (text: string, maxLength: number) => readonly string[];
 
-/** The first sound must come soon, so that a first sentence is spoken in parts: at a comma, or if it is long. */
+/** To keep the delay before the first sound short, a first sentence is split: at a comma, or if it is long. */
 const firstClause = /^[\s\S]{20,}?[,;:–—]\s+(?=\S)/u;
 const maxFirstLength = 100;
 const maxLength = 240;

@@ -21,7 +21,7 @@ export interface ResponseJob {
   readonly signal: AbortSignal;
 }
 
-/** The transcription of one turn or recording: a request of its own, however often it is tried. */
+/** The transcription of one turn or recording. It is one request, also if it is tried again. */
 export interface Listening {
   transcribe(
     recording: Uint8Array,
@@ -136,7 +136,7 @@ export class Session {
     }
   }
 
-  /** The client is gone: everything is aborted. */
+  /** Aborts everything, after the client has disconnected. */
   close(reason?: unknown): void {
     this.#closed.abort(reason);
     this.#active?.stop.abort(reason);
@@ -229,7 +229,7 @@ export class Session {
     this.#early = undefined;
   }
 
-  /** What was said so far is not committed. */
+  /** Discards the turn in progress without committing it. */
   #dropTurn(): void {
     this.#dropEarly();
     this.#turn?.listening.end();
@@ -268,7 +268,7 @@ export class Session {
     this.#answer();
   }
 
-  /** Answers what was said, unless the user speaks again or a response is not over. */
+  /** Responds to the last turns, unless the user is speaking or a response is in progress. */
   #answer(): void {
     if (!this.#unanswered || this.#turn || this.#active || this.#transcribing.size > 0) return;
     this.#respond({ change: {}, conversation: 'auto', input: undefined, metadata: null, ignored: [] });
@@ -426,7 +426,7 @@ export class Session {
   async #run(active: ActiveResponse, settings: ResponseSettings, input: readonly Item[] | undefined): Promise<void> {
     const { writer, stop } = active;
     try {
-      // The model reads what was said before.
+      // The prompt includes the transcripts of all turns before.
       while (this.#transcribing.size > 0) await Promise.all(this.#transcribing.values());
       if (writer.finished || this.#closed.signal.aborted) return;
       const items = input ?? [...this.#conversation.items];

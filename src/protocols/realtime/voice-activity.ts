@@ -6,7 +6,7 @@ import type { TurnDetection } from './fields.ts';
 type VoiceActivityOptions = Pick<TurnDetection, 'threshold' | 'silenceMs'> & { readonly rate: number };
 
 export interface VoiceChange {
-  /** `paused`: it may have stopped, and what was said can be heard already. `resumed`: it had not. */
+  /** `paused`: the speech may have ended, and can be transcribed already. `resumed`: it goes on. */
   readonly type: 'started' | 'paused' | 'resumed' | 'stopped';
   /** The first sample of the speech, or the last one so far, counted from the first pushed one. */
   readonly sample: number;
@@ -80,7 +80,7 @@ export class VoiceActivity {
     return changes;
   }
 
-  /** Forgets speech that is going on, without an event; the noise floor is kept. */
+  /** Drops speech in progress without an event. The noise floor stays. */
   reset(): void {
     this.#speaking = false;
     this.#recent = 0;

@@ -96,7 +96,7 @@ export function fileCitation({ location: place }: Source, index: number): object
   return { type: 'file_citation', index, file_id: place.file, filename: place.name };
 }
 
-/** A search that comes back: its query, and its results if it has them. Undefined for an item without a query. */
+/** A search of an earlier reply in the input: its query, and its results if the item has them. Undefined without a query. */
 export function readFileSearchCall({ queries, results, status }: StoredItem, at: string, sources: Source[]) {
   const query: unknown = Array.isArray(queries) ? queries[0] : undefined;
   if (typeof query !== 'string') return undefined;

@@ -115,7 +115,7 @@ export function finishedMcp(item: StoredItem, outcome: ServerOutcome): StoredIte
   return { ...item, status: 'failed', error };
 }
 
-/** A call that comes back, and its result in words. Undefined for an item without a name. */
+/** A call of an earlier reply in the input, and its result as text. Undefined without a name. */
 export function readMcpCall(item: StoredItem, at: string) {
   const name = f.readAt(item, 'name', at, f.optionalText);
   if (name === undefined) return undefined;

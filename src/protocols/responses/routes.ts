@@ -147,7 +147,7 @@ async function compactConversation(call: Call, deps: DecodeDeps): Promise<Reply>
   const request = { ...decoded.request, compaction: { trigger: 0, pause: true } };
   call.watch?.decoded?.(request);
   const { compaction } = await fold(deps.chat.reply(request, requestContextOf(call, genkey)));
-  // Only a client that is gone gets none.
+  // There is none only if the client has disconnected.
   const summary = compaction?.summary ?? null;
   const item = {
     id: deps.newId('cmp_'),

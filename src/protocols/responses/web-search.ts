@@ -33,7 +33,7 @@ export function citedTitles(items: readonly { readonly item: StoredItem }[]): Re
   return new Map(cited.flatMap(({ url, title }) => (typeof title === 'string' ? [[url, title]] : [])));
 }
 
-/** A search that comes back: its query, and the result as far as the item has it. Undefined for an item without a query. */
+/** A search of an earlier reply in the input: its query, and its sources if the item has them. Undefined without a query. */
 export function readSearchCall(
   { action, status }: StoredItem,
   at: string,

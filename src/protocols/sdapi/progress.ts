@@ -60,13 +60,13 @@ export function shareDone(progress: Pick<ImageProgress, 'step' | 'steps' | 'imag
   return Math.round((promptShare + (1 - promptShare) * Math.min(0.999, share)) * 10_000) / 10_000;
 }
 
-/**
- * The oldest running drawing, of any model and dialect. All clients see its progress, as in the original, but for keys of `--keyfile`,
- * which see their own. The preview is only
- * for the key of the request (the task id of the original, the prompt id of ComfyUI). A wrong key sees nothing.
- */
 type Poll = Pick<Call, 'query' | 'key' | 'remoteAddress'>;
 
+/**
+ * The oldest running image job, of any model and dialect. All clients see its progress, as in the original, except that keys of
+ * `--keyfile` only see their own. The preview is only for the genkey of the request (the task id of the original, the prompt id of
+ * ComfyUI). A wrong genkey sees nothing.
+ */
 export function progressReply(call: Poll, imageJobs: ImageJobs, last: LastDrawings, now: number) {
   const { query } = call;
   const genkey = keyOf(query);
