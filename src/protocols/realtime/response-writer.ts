@@ -18,8 +18,8 @@ interface ResponseWriterDeps {
 }
 
 type OpenItem =
-  | { readonly kind: 'message'; readonly item: MessageItem; readonly part: ItemPart; readonly spoken: Spoken[] }
-  | { readonly kind: 'call'; readonly item: CallItem };
+  | { readonly item: MessageItem; readonly part: ItemPart; readonly spoken: Spoken[] }
+  | { readonly item: CallItem; readonly part?: undefined };
 
 /** Sends the events of one response: items, parts and deltas in the order of the protocol. Silent once it has finished. */
 export class ResponseWriter {
@@ -62,7 +62,7 @@ export class ResponseWriter {
 
   /** Audio of the last sentence. */
   audio(bytes: Uint8Array, milliseconds: number): void {
-    if (this.finished || this.#open?.kind !== 'message') return;
+    if (this.finished || !this.#open?.part) return;
     const last = this.#open.spoken.at(-1);
     if (last) last.milliseconds += milliseconds;
     this.deps.send({ type: 'response.output_audio.delta', ...this.#part(this.#open.item), delta: bytes });
@@ -73,12 +73,12 @@ export class ResponseWriter {
     this.#close('completed');
     const id = this.deps.newId('item_');
     const item: CallItem = { type: 'call', id, status: 'in_progress', callId, name, arguments: '' };
-    this.#open = { kind: 'call', item };
+    this.#open = { item };
     this.#add(item);
   }
 
   callDelta(delta: string): void {
-    if (this.finished || this.#open?.kind !== 'call') return;
+    if (this.finished || !this.#open || this.#open.part) return;
     const { item } = this.#open;
     item.arguments += delta;
     this.deps.send({
@@ -90,7 +90,7 @@ export class ResponseWriter {
   }
 
   callEnd(): void {
-    if (!this.finished && this.#open?.kind === 'call') this.#close('completed');
+    if (!this.finished && this.#open?.item.type === 'call') this.#close('completed');
   }
 
   usage(usage: Usage): void {
@@ -104,14 +104,14 @@ export class ResponseWriter {
     this.deps.send({ type: 'response.done', response: this.#state(), ignored: [] });
   }
 
-  #message(): Extract<OpenItem, { kind: 'message' }> | undefined {
+  #message(): Extract<OpenItem, { item: MessageItem }> | undefined {
     if (this.finished) return undefined;
-    if (this.#open?.kind === 'message') return this.#open;
+    if (this.#open?.part) return this.#open;
     this.#close('completed');
     const { newId, settings, send } = this.deps;
     const spoken: Spoken[] = [];
-    const kind = settings.modality;
-    const part: ItemPart = kind === 'text' ? { type: 'text', text: '' } : { type: 'audio', transcript: '', spoken };
+    const part: ItemPart =
+      settings.modality === 'text' ? { type: 'text', text: '' } : { type: 'audio', transcript: '', spoken };
     const item: MessageItem = {
       type: 'message',
       id: newId('item_'),
@@ -122,9 +122,8 @@ export class ResponseWriter {
     this.#add(item);
     item.parts.push(part);
     send({ type: 'response.content_part.added', ...this.#part(item), part: partBody(part) });
-    const open = { kind: 'message', item, part, spoken } as const;
-    this.#open = open;
-    return open;
+    this.#open = { item, part, spoken };
+    return this.#open;
   }
 
   #add(item: Item): void {
@@ -144,15 +143,15 @@ export class ResponseWriter {
     const part = this.#part(item);
     const { item_id, content_index: _, ...position } = part;
     item.status = status;
-    if (open.kind === 'call') {
+    if (!open.part) {
       const { callId: call_id, name, arguments: json } = open.item;
       send({ type: 'response.function_call_arguments.done', ...position, item_id, call_id, name, arguments: json });
-    } else if (open.part.type === 'text') {
-      send({ type: 'response.output_text.done', ...part, text: open.part.text });
-      send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
     } else {
-      send({ type: 'response.output_audio.done', ...part });
-      send({ type: 'response.output_audio_transcript.done', ...part, transcript: open.part.transcript ?? '' });
+      if (open.part.type === 'text') send({ type: 'response.output_text.done', ...part, text: open.part.text });
+      else {
+        send({ type: 'response.output_audio.done', ...part });
+        send({ type: 'response.output_audio_transcript.done', ...part, transcript: open.part.transcript ?? '' });
+      }
       send({ type: 'response.content_part.done', ...part, part: partBody(open.part) });
     }
     send({ type: 'response.output_item.done', ...position, item });

@@ -70,12 +70,17 @@ export class Session {
   #earlierMs = 0;
   #voice: { readonly activity: VoiceActivity; readonly from: number } | undefined;
   /** Speech that is going on. */
-  #turn: { readonly itemId: string; readonly from: number; readonly listening: Listening } | undefined;
-  /** The transcription of the turn, while it may go on. */
-  #early: { readonly stop: AbortController; readonly transcript: Promise<Transcript> } | undefined;
+  #turn: Turn | undefined;
   #active: ActiveResponse | undefined;
   /** Turns of the user that no response was made for. */
   #unanswered = false;
+
+  readonly #onVoice: Readonly<Record<VoiceChange['type'], (position: number) => void>> = {
+    started: (position) => this.#turnBegins(position),
+    paused: (position) => this.#transcribeEarly(position),
+    resumed: () => this.#dropEarly(),
+    stopped: (position) => this.#turnEnds(position),
+  };
 
   constructor(private readonly deps: SessionDeps) {
     this.#settings = deps.settings;
@@ -187,30 +192,13 @@ export class Session {
     this.#buffer.append(samples);
     if (!this.#voice) return;
     const { activity, from } = this.#voice;
-    for (const { type, sample } of activity.push(samples)) this.#voiceChanged(type, from + sample);
+    for (const { type, sample } of activity.push(samples)) this.#onVoice[type](from + sample);
     if (this.#turn && this.#buffer.end - this.#turn.from > maxSeconds * this.#rate) {
       activity.reset();
       this.#turnEnds(this.#buffer.end);
     }
     const retained = ((this.#settings.turnDetection?.prefixPaddingMs ?? 0) + 1000) * (this.#rate / 1000);
     this.#buffer.dropBefore(this.#turn?.from ?? this.#buffer.end - retained);
-  }
-
-  #voiceChanged(type: VoiceChange['type'], position: number): void {
-    switch (type) {
-      case 'started':
-        this.#turnBegins(position);
-        break;
-      case 'paused':
-        this.#transcribeEarly(position);
-        break;
-      case 'resumed':
-        this.#dropEarly();
-        break;
-      case 'stopped':
-        this.#turnEnds(position);
-        break;
-    }
   }
 
   /** Transcribes a turn that is probably over, so that its transcript is ready when its pause is long enough. */
@@ -221,12 +209,12 @@ export class Session {
     const signal = AbortSignal.any([stop.signal, this.#closed.signal]);
     const transcript = this.#turn.listening.transcribe(recording, this.#settings, () => undefined, signal);
     transcript.catch(() => undefined);
-    this.#early = { stop, transcript };
+    this.#turn.early = { stop, transcript };
   }
 
   #dropEarly(): void {
-    this.#early?.stop.abort();
-    this.#early = undefined;
+    this.#turn?.early?.stop.abort();
+    if (this.#turn) this.#turn.early = undefined;
   }
 
   /** Discards the turn in progress without committing it. */
@@ -252,10 +240,9 @@ export class Session {
     this.#turn = undefined;
     const audio_end_ms = this.#milliseconds(position);
     this.deps.send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms, item_id: turn.itemId });
-    const early = this.#early?.transcript;
-    this.#early = undefined;
-    const samples = this.#buffer.slice(turn.from, position);
-    const item = this.#commit(turn.itemId, { index: 0, ...this.#held(samples), early, listening: turn.listening });
+    const { itemId, from, listening, early } = turn;
+    const recording = this.#held(this.#buffer.slice(from, position));
+    const item = this.#commit(itemId, { index: 0, ...recording, early: early?.transcript, listening });
     this.#buffer.dropBefore(position);
     void this.#transcribing.get(item.id)?.then(() => this.#turnTranscribed(item));
   }
@@ -284,8 +271,8 @@ export class Session {
     const recording = this.#held(this.#buffer.slice(from, end));
     if (recording.error) throw recording.error;
     const { itemId = this.deps.newId('item_'), listening = this.deps.work.listen() } = this.#turn ?? {};
-    this.#turn = undefined;
     this.#dropEarly();
+    this.#turn = undefined;
     this.#voice?.activity.reset();
     this.#buffer.clear();
     this.#commit(itemId, { index: 0, ...recording, listening });
@@ -447,6 +434,14 @@ export class Session {
     active?.writer.finish({ type: 'cancelled', reason });
     active?.stop.abort(new Aborted('cancelled'));
   }
+}
+
+interface Turn {
+  readonly itemId: string;
+  readonly from: number;
+  readonly listening: Listening;
+  /** Its transcription, begun in a pause after which it may go on. */
+  early?: { readonly stop: AbortController; readonly transcript: Promise<Transcript> } | undefined;
 }
 
 interface ActiveResponse {
