@@ -74,11 +74,12 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
   return { message: reply.message(), engineNotices, warnings: reply.warnings };
 }
 
-type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use' | 'server_tool_use' | 'mcp_tool_use';
+/** A `result` of the server never grows. */
+type Kind = 'compaction' | 'thinking' | 'text' | 'tool_use' | 'server_tool_use' | 'mcp_tool_use' | 'result';
 
 interface Block {
-  readonly kind: Kind | 'whole';
-  /** As it is when it opens. A `whole` block never grows. */
+  readonly kind: Kind;
+  /** As it is when it opens. */
   readonly opened: object;
   content: string | null;
   /** They belong to all of a text, so that further text is another block. */
@@ -93,6 +94,7 @@ const deltaFields: Record<Kind, string> = {
   tool_use: inputDelta,
   server_tool_use: inputDelta,
   mcp_tool_use: inputDelta,
+  result: '',
 };
 
 /** Reasoning is not signed, and not checked when it comes back; but clients need the field. */
@@ -105,7 +107,7 @@ class Reply {
   start: Start | undefined;
   readonly warnings: string[] = [];
   readonly #facts: ReplyFacts;
-  readonly #server: ServerToolBlocks | undefined;
+  readonly #server: ServerToolBlocks;
   readonly #blocks: Block[] = [];
   /** The last block, unless it is closed. */
   #open: Block | undefined;
@@ -115,7 +117,7 @@ class Reply {
 
   constructor(facts: ReplyFacts) {
     this.#facts = facts;
-    this.#server = facts.hosted && new ServerToolBlocks(facts.hosted);
+    this.#server = new ServerToolBlocks(facts.hosted ?? { documentCitations: false, runsTools: false });
   }
 
   read(event: Exclude<GenerationEvent, { type: 'error' }>): string {
@@ -145,7 +147,9 @@ class Reply {
         return commentFrame(`warning: ${JSON.stringify(event.text)}`);
       case 'finish':
         this.#finish = event;
-        return this.#begin() + this.#end() + messageDelta(event, this.start, this.#facts, this.#used()) + messageStop;
+        return (
+          this.#begin() + this.#end() + messageDelta(event, this.start, this.#facts, this.#server.usage()) + messageStop
+        );
       default:
         return unreachable(event);
     }
@@ -158,7 +162,7 @@ class Reply {
   message(): object {
     const finish = this.#finish;
     if (!finish) throw brokenOff();
-    const steps = { ...iterations(finish.usage, this.start, this.#facts), ...this.#used() };
+    const steps = { ...iterations(finish.usage, this.start, this.#facts), ...this.#server.usage() };
     const content = this.#blocks.map(encodeBlock);
     return encodeMessage(this.#facts, content, encodeEnd(finish, this.start, this.#facts), finish.usage, steps);
   }
@@ -197,16 +201,10 @@ class Reply {
         const begun = this.#opened(type, { ...fields, input: {} });
         return begun + this.#delta(JSON.stringify(step.call.input)) + this.#close();
       }
-      case 'outcome': {
-        const closing = this.#close();
-        const block = this.#server?.result(step) ?? {};
-        this.#blocks.push({ kind: 'whole', opened: block, content: '', citations: [] });
-        return (
-          closing + this.#frame('content_block_start', { content_block: block }) + this.#frame('content_block_stop')
-        );
-      }
+      case 'outcome':
+        return this.#opened('result', this.#server.result(step)) + this.#close();
       case 'citation': {
-        const citation = this.#open?.kind === 'text' ? this.#server?.citation(step) : undefined;
+        const citation = this.#open?.kind === 'text' ? this.#server.citation(step) : undefined;
         if (!citation) return '';
         this.#open?.citations.push(citation);
         return this.#frame('content_block_delta', { delta: { type: 'citations_delta', citation } });
@@ -215,10 +213,6 @@ class Reply {
       case 'approval':
         return '';
     }
-  }
-
-  #used(): object {
-    return this.#server?.usage() ?? {};
   }
 
   /** An empty reply still has a block: clients look at the first one. */
@@ -260,7 +254,7 @@ class Reply {
 /** A call that was cut off has the beginning of its arguments; the reason of the end shows that it was cut. */
 function encodeBlock({ kind, opened, content, citations }: Block): object {
   switch (kind) {
-    case 'whole':
+    case 'result':
       return opened;
     case 'compaction':
       return { ...opened, content };
