@@ -39,7 +39,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
 };
 
 /** Ground that dialects share without being one: what every dialect is given, and the fields that many of them read. */
-const commonGround = ['protocols', 'protocols/controls', 'protocols/documents', 'protocols/pictures'];
+const commonGround = ['protocols', 'protocols/controls', 'protocols/documents', 'protocols/images'];
 const engineGround = ['engines', 'engines/bare', 'engines/host', 'engines/onnx'];
 /** Engines that compute with the library of another one. */
 const builtOn: Readonly<Record<string, string>> = {

@@ -30,7 +30,7 @@ const refusal = (work: Promise<unknown>) =>
   );
 const first = ({ data, channels }: Pixels) => [...data.subarray(0, channels)];
 
-describe('readPicture', () => {
+describe('readImage', () => {
   test.each(['png', 'jpeg', 'webp', 'gif', 'tiff', 'avif'] as const)('is read as %s', async (format) => {
     const pixels = await image(await plain(6, 4).toFormat(format).toBuffer());
     expect([pixels.width, pixels.height]).toEqual([6, 4]);
@@ -93,7 +93,7 @@ describe('readPicture', () => {
   });
 });
 
-describe('readPicture: invalid input', () => {
+describe('readImage: invalid input', () => {
   const expected = 'must be a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read.';
 
   test('is rejected by field name', async () => {

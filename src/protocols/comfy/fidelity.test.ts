@@ -5,7 +5,7 @@ import type { Answered } from '../testing/asked.ts';
 import { asking, type Proof, proveFidelity, type Seen, tableOf } from '../testing/fidelity-proof.ts';
 import { fakeImage, pixelAt, pngOf } from '../testing/pictures.ts';
 import { node, stockBody, stockGraph } from './testing/graphs.ts';
-import { sendPicture } from './testing/sent.ts';
+import { sendImage } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
 
 /** The queue items of a prompt. */
@@ -126,9 +126,9 @@ describe('POST /upload/image', () => {
   /** With a picture that exists already, of the same name with overwrite. */
   const sending = (path: string) => async (body: JsonObject) => {
     const sent = comfyWorld();
-    await sendPicture(sent, {}, pngOf(4, 4), 'there.png');
+    await sendImage(sent, {}, pngOf(4, 4), 'there.png');
     const fields = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)]));
-    const reply = await sendPicture(sent, fields, pngOf(4, 4, [0, 0, 0, 9]), 'there.png', path);
+    const reply = await sendImage(sent, fields, pngOf(4, 4, [0, 0, 0, 9]), 'there.png', path);
     const place = {
       filename: reply.json.name ?? '',
       subfolder: reply.json.subfolder ?? '',

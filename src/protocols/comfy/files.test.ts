@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { noKey } from '../../core/owner.ts';
 import { anyCharacter } from '../../core/testing/any-character.ts';
-import { pictureFacts } from '../pictures/picture-facts.ts';
+import { imageHeader } from '../images/image-header.ts';
 import { pixelAt, pngOf } from '../testing/pictures.ts';
 import { annotatedName, ComfyFiles, isPlainFolder, isPlainName, outputName } from './files.ts';
 import { stockBody } from './testing/graphs.ts';
-import { sendPicture } from './testing/sent.ts';
+import { sendImage } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
 
 const file = (length: number) => ({ bytes: new Uint8Array(length), contentType: 'image/png' });
@@ -117,11 +117,11 @@ describe('POST /upload/image', () => {
   test('numbers a name that is taken by another picture', async () => {
     const world = comfyWorld();
     const [one, two] = [pngOf(4, 4), pngOf(5, 5)];
-    expect((await sendPicture(world, {}, one)).json.name).toBe('photo.png');
-    expect((await sendPicture(world, {}, one)).json.name).toBe('photo.png');
-    expect((await sendPicture(world, {}, two)).json.name).toBe('photo (1).png');
-    expect((await sendPicture(world, { overwrite: '1' }, two)).json.name).toBe('photo.png');
-    expect(pictureFacts((await world.get('/view?filename=photo.png&type=input')).bytes)?.width).toBe(5);
+    expect((await sendImage(world, {}, one)).json.name).toBe('photo.png');
+    expect((await sendImage(world, {}, one)).json.name).toBe('photo.png');
+    expect((await sendImage(world, {}, two)).json.name).toBe('photo (1).png');
+    expect((await sendImage(world, { overwrite: '1' }, two)).json.name).toBe('photo.png');
+    expect(imageHeader((await world.get('/view?filename=photo.png&type=input')).bytes)?.width).toBe(5);
     expect((await world.get('/object_info/LoadImage')).json.LoadImage.input.required.image[0]).toEqual([
       'photo (1).png',
       'photo.png',
@@ -130,17 +130,17 @@ describe('POST /upload/image', () => {
 
   test('upload/mask: makes the original transparent', async () => {
     const world = comfyWorld();
-    await sendPicture(world, {}, pngOf(8, 8));
+    await sendImage(world, {}, pngOf(8, 8));
     const original = JSON.stringify({ filename: 'photo.png', type: 'input' });
-    await sendPicture(world, { original_ref: original }, pngOf(8, 8, [0, 0, 0, 77]), 'masked.png', '/upload/mask');
+    await sendImage(world, { original_ref: original }, pngOf(8, 8, [0, 0, 0, 77]), 'masked.png', '/upload/mask');
     expect(await pixelAt((await world.get('/view?filename=masked.png&type=input')).bytes, 3, 3)).toEqual([
       200, 30, 30, 77,
     ]);
     expect(
-      (await sendPicture(world, { original_ref: '{"filename":"nobody.png"}' }, pngOf(8, 8), 'm.png', '/upload/mask'))
+      (await sendImage(world, { original_ref: '{"filename":"nobody.png"}' }, pngOf(8, 8), 'm.png', '/upload/mask'))
         .status,
     ).toBe(400);
-    expect((await sendPicture(world, { original_ref: 'nonsense' }, pngOf(8, 8), 'm.png', '/upload/mask')).status).toBe(
+    expect((await sendImage(world, { original_ref: 'nonsense' }, pngOf(8, 8), 'm.png', '/upload/mask')).status).toBe(
       400,
     );
   });
@@ -153,7 +153,7 @@ describe('POST /upload/image', () => {
     ['a folder at the root', { subfolder: '/etc' }, pngOf(4, 4), 'photo.png'],
   ])('refuses %s', async (_, fields, bytes, name) => {
     const world = comfyWorld();
-    const { status, json } = await sendPicture(world, fields, bytes, name);
+    const { status, json } = await sendImage(world, fields, bytes, name);
     expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
     expect(world.prompts.files.of(noKey).sent()).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('POST /upload/image', () => {
     onTestFinished(() => hash.mockRestore());
     const names: string[] = [];
     for (const red of [1, 2, 3, 4, 2]) {
-      names.push((await sendPicture(world, {}, pngOf(4, 4, [red, 0, 0, 255]))).json.name);
+      names.push((await sendImage(world, {}, pngOf(4, 4, [red, 0, 0, 255]))).json.name);
     }
     expect(names).toEqual(['photo.png', 'photo (1).png', 'photo (2).png', 'photo (3).png', 'photo (1).png']);
     expect(hash).toHaveBeenCalledTimes(5);
@@ -172,7 +172,7 @@ describe('POST /upload/image', () => {
 
   test('two pictures of the same name at once: both are stored', async () => {
     const world = comfyWorld();
-    const sent = [1, 2].map((red) => sendPicture(world, {}, pngOf(4, 4, [red, 0, 0, 255])));
+    const sent = [1, 2].map((red) => sendImage(world, {}, pngOf(4, 4, [red, 0, 0, 255])));
     const names = (await Promise.all(sent)).map(({ json }) => json.name);
     expect(names.sort()).toEqual(['photo (1).png', 'photo.png']);
   });
@@ -215,14 +215,14 @@ describe('GET /view', () => {
       'content-type': 'image/webp',
       'content-disposition': 'filename="demo_00001_.png"',
     });
-    expect(pictureFacts(bytes)).toMatchObject({ format: 'webp', width: 128 });
+    expect(imageHeader(bytes)).toMatchObject({ format: 'webp', width: 128 });
   });
 
   describe('channels of a transparent picture', () => {
     const colour = [40, 80, 120, 77];
     async function seen(query: string) {
       const world = comfyWorld();
-      await sendPicture(world, {}, pngOf(6, 4, colour));
+      await sendImage(world, {}, pngOf(6, 4, colour));
       const reply = await world.get(`/view?filename=photo.png&type=input${query}`);
       return { ...reply, type: reply.headers['content-type'] };
     }
@@ -235,7 +235,7 @@ describe('GET /view', () => {
     ])('%s returns the requested channels', async (query, pixel) => {
       const { bytes, type } = await seen(query);
       expect(type).toBe('image/png');
-      expect(pictureFacts(bytes)).toMatchObject({ width: 6, height: 4 });
+      expect(imageHeader(bytes)).toMatchObject({ width: 6, height: 4 });
       expect(await pixelAt(bytes, 2, 2)).toEqual(pixel);
     });
 
@@ -256,14 +256,14 @@ describe('GET /view', () => {
     ])('%s is encoded as %s', async (query, type, channels) => {
       const reply = await seen(query);
       expect(reply.type).toBe(type);
-      expect(`image/${pictureFacts(reply.bytes)?.format}`).toBe(type);
+      expect(`image/${imageHeader(reply.bytes)?.format}`).toBe(type);
       expect(await pixelAt(reply.bytes, 1, 1)).toHaveLength(channels);
     });
 
     test('preview: a lower quality gives fewer bytes', async () => {
       const noise = pngOf(64, 64, [1, 2, 3]);
       const world = comfyWorld();
-      await sendPicture(world, {}, noise);
+      await sendImage(world, {}, noise);
       const size = async (quality: number) =>
         (await world.get(`/view?filename=photo.png&type=input&preview=jpeg;${quality}`)).bytes.length;
       expect(await size(5)).toBeLessThan(await size(100));

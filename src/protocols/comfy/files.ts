@@ -7,7 +7,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { BoundedMap } from '../../store/bounded-map.ts';
 import { readFields, wrong } from '../fields.ts';
-import { encodedAs, formPictures, needed, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { encodedAs, formImages, needed, type SentImage, sentImage } from '../images/sent-image.ts';
 import { formOrBody } from '../recording.ts';
 import { originalFields, uploadFields } from './fields.ts';
 
@@ -109,7 +109,7 @@ interface StoreDeps {
 export async function upload(call: Call, { files, editor }: StoreDeps, kind: 'image' | 'mask'): Promise<Reply> {
   const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await formOrBody(call));
   const original = fields.original_ref ?? fields.originalRef;
-  const [picture] = await formPictures(call, 'image');
+  const [picture] = await formImages(call, 'image');
   const sentName = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
   if (!picture) throw wrong('image', 'a file of the form');
   if (!isPlainName(sentName)) throw wrong('image', 'a file with a name');
@@ -122,12 +122,12 @@ export async function upload(call: Call, { files, editor }: StoreDeps, kind: 'im
   return json({ name, subfolder, type });
 }
 
-async function masked(mask: SentPicture, original: JsonObject, { files, editor }: StoreDeps): Promise<SentPicture> {
+async function masked(mask: SentImage, original: JsonObject, { files, editor }: StoreDeps): Promise<SentImage> {
   const { filename, subfolder, type } = readFields(originalFields, original, 'original_ref');
   const file = files.get({ type, subfolder, name: filename });
   if (!file) throw wrong('original_ref', 'a picture that was sent before');
-  const pictures = [pictureOf(file.bytes, 'original_ref'), mask];
-  return pictureOf(needed(await editor.edit({ type: 'alpha-of-second' }, pictures)), 'image');
+  const pictures = [sentImage(file.bytes, 'original_ref'), mask];
+  return sentImage(needed(await editor.edit({ type: 'alpha-of-second' }, pictures)), 'image');
 }
 
 /** A number is appended to a name that is taken by other content. */

@@ -1,14 +1,14 @@
 import { asAppError } from '../../core/errors.ts';
 import type { RequestedLora } from '../../core/image.ts';
 import type { Channel, Fit, Size } from '../../core/image-editing.ts';
-import type { RequestedImage } from '../pictures/request.ts';
-import { readPicture, type SentPicture } from '../pictures/sent-picture.ts';
+import type { RequestedImage } from '../images/request.ts';
+import { readImage, type SentImage } from '../images/sent-image.ts';
 import type { Node } from './graph.ts';
 
 /** The work of one node. Each step gives pictures: latents are kept as pictures too. */
 export type Step =
   | { readonly type: 'load'; readonly name: string }
-  | { readonly type: 'inline'; readonly picture: SentPicture }
+  | { readonly type: 'inline'; readonly picture: SentImage }
   | { readonly type: 'same'; readonly from: string }
   | { readonly type: 'scale'; readonly from: string; readonly to: Size | number; readonly fit: Fit }
   | { readonly type: 'enlarge'; readonly from: string; readonly upscaler: string }
@@ -24,7 +24,7 @@ export type Step =
 
 /** An inpainting mask: a channel of a picture that was sent. */
 export interface MaskPlan {
-  readonly from: { readonly name: string } | { readonly picture: SentPicture };
+  readonly from: { readonly name: string } | { readonly picture: SentImage };
   readonly channel: Channel;
   readonly inverted: boolean;
 }
@@ -78,7 +78,7 @@ const steps: Readonly<Record<string, (node: Node, visitor: Visitor) => Step>> = 
   LatentUpscale: scaledTo('samples'),
   LatentUpscaleBy: scaledBy('samples'),
   LoadImage: (node, visitor) => ({ type: 'load', name: fileName(node, visitor) }),
-  ETN_LoadImageBase64: (node) => ({ type: 'inline', picture: inlinePicture(node, 'image') }),
+  ETN_LoadImageBase64: (node) => ({ type: 'inline', picture: inlineImage(node, 'image') }),
   ImageUpscaleWithModel: (node, visitor) => {
     const upscaler = node.link('upscale_model')?.node.text('model_name') ?? '';
     visitor.touch(node, 'upscale_model');
@@ -118,11 +118,11 @@ function fileName(node: Node, { hasFile }: Visitor): string {
 }
 
 /** A picture inside the graph itself. */
-function inlinePicture(node: Node, input: string): SentPicture {
+function inlineImage(node: Node, input: string): SentImage {
   const data = node.text(input);
   if (data === undefined || data === '') throw node.missing(input);
   try {
-    return readPicture(data, input);
+    return readImage(data, input);
   } catch (error) {
     const { message } = asAppError(error);
     throw node.fault('custom_validation_failed', 'Custom validation failed for node', message);
@@ -318,7 +318,7 @@ function maskOf(node: Node, slot: number, visitor: Visitor): MaskPlan {
       return { from: { name: fileName(node, visitor) }, channel, inverted: channel === 'alpha' };
     }
     case 'ETN_LoadMaskBase64':
-      return { from: { picture: inlinePicture(node, 'mask') }, channel: 'red', inverted: false };
+      return { from: { picture: inlineImage(node, 'mask') }, channel: 'red', inverted: false };
     case 'InvertMask': {
       const mask = readMask(node, 'mask', visitor);
       return { ...mask, inverted: !mask.inverted };

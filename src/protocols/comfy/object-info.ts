@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
-import { networksOf } from '../pictures/request.ts';
-import { comfySampler } from '../pictures/sampler-names.ts';
+import { networksOf } from '../images/request.ts';
+import { comfySampler } from '../images/sampler-names.ts';
 
 type Input = readonly [type: string | readonly string[], options?: object];
 type Inputs = Readonly<Record<string, Input>>;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { bodyOf } from '../endpoint.ts';
 import { isObject, readFields } from '../fields.ts';
-import { type ImageContext, imageOf } from '../pictures/request.ts';
+import { type ImageContext, imageOf } from '../images/request.ts';
 import { clientOf } from '../request-context.ts';
 import { refusalBody } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
@@ -40,7 +40,7 @@ function added(call: Call, fields: PromptFields, context: ImageContext, prompts:
   const graph = { graph: fields.prompt as JsonObject, extra: fields.extra_data, targets: options.targets };
   const { prompt_id: sentId } = fields;
   const id = sentId && sentId.length <= 200 && !prompts.has(sentId) ? sentId : prompts.newId();
-  const texts = pictureTexts(fields);
+  const texts = imageTexts(fields);
   const number = prompts.add({
     id,
     fields,
@@ -75,7 +75,7 @@ function planned(nodes: Graph, options: WalkOptions, graphs: RunsGraphs | undefi
 const maxTextLength = 2 ** 20;
 
 /** The graph and `extra_pnginfo`, which go into the pictures. */
-function pictureTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
+function imageTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
   const more = isObject(extra.extra_pnginfo) ? extra.extra_pnginfo : {};
   const texts = Object.entries({ prompt, ...more }).map(
     ([name, value]) => [name, JSON.stringify(value) ?? ''] as const,

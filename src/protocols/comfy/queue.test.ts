@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { latch, serve } from '../../http/testing/world.ts';
-import { pictureFacts } from '../pictures/picture-facts.ts';
+import { imageHeader } from '../images/image-header.ts';
 import { fakeImage } from '../testing/pictures.ts';
 import { comfySockets } from './routes.ts';
 import { stockBody, stockGraph } from './testing/graphs.ts';
@@ -93,7 +93,7 @@ describe('ComfyUI connection', () => {
         prompt_id: 'mine',
         image_type: 'image/png',
       });
-      expect(pictureFacts(frame.subarray(8 + length))).toMatchObject({ format: 'png', width: 8, height: 8 });
+      expect(imageHeader(frame.subarray(8 + length))).toMatchObject({ format: 'png', width: 8, height: 8 });
     });
 
     test.each([

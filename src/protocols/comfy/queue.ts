@@ -157,7 +157,7 @@ export class ComfyQueue {
   }
 
   /** A unique number for a picture. */
-  nextPicture(): number {
+  nextImage(): number {
     this.#pictures += 1;
     return this.#pictures;
   }
@@ -309,8 +309,7 @@ class Hub {
     return {
       send: (type: string, data: object): void => socket()?.send(text(type, data)),
       /** A finished picture: event type 1, image format 2 (PNG). */
-      sendPicture: (png: Uint8Array): void =>
-        socket()?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png])),
+      sendImage: (png: Uint8Array): void => socket()?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png])),
       /** A binary message as it is. */
       sendBinary: (bytes: Uint8Array): void => socket()?.sendOrDrop(bytes),
       wantsPreviews: (): boolean => previewing() !== undefined,

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { ImageEvent, ImageService } from '../../core/image.ts';
 import { latch } from '../../http/testing/world.ts';
-import { pictureFacts, pngTexts } from '../pictures/picture-facts.ts';
+import { imageHeader, pngTexts } from '../images/image-header.ts';
 import { base64Of, drawSquares, fakeImage, pixelAt, pngOf } from '../testing/pictures.ts';
 import { node, stockBody, stockGraph } from './testing/graphs.ts';
-import { sendPicture } from './testing/sent.ts';
+import { sendImage } from './testing/sent.ts';
 import { comfyWorld, type Heard } from './testing/world.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -57,7 +57,7 @@ describe('POST /prompt', () => {
     });
     const seen = await get('/view?filename=demo_00001_.png&subfolder=&type=output');
     expect(seen.headers['content-type']).toBe('image/png');
-    expect(pictureFacts(seen.bytes)).toMatchObject({ width: 128, height: 64 });
+    expect(imageHeader(seen.bytes)).toMatchObject({ width: 128, height: 64 });
   });
 
   test('writes the graph and the infotext into the picture', async () => {
@@ -174,7 +174,7 @@ describe('POST /prompt', () => {
     });
     await drawAll();
     expect(pictures[0]?.subarray(0, 8)).toEqual(Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]));
-    expect(pictureFacts(pictures[0]?.subarray(8) as Buffer)).toMatchObject({ width: 128, height: 64 });
+    expect(imageHeader(pictures[0]?.subarray(8) as Buffer)).toMatchObject({ width: 128, height: 64 });
     expect(typesOf(heard)).not.toContain('executed');
     expect((await get('/history/id-1')).json['id-1'].outputs).toEqual({});
   });
@@ -387,7 +387,7 @@ describe('queue and history', () => {
 describe('uploaded pictures', () => {
   test('are initial pictures of a drawing', async () => {
     const world = comfyWorld();
-    expect((await sendPicture(world, {}, pngOf(128, 128))).json).toEqual({
+    expect((await sendImage(world, {}, pngOf(128, 128))).json).toEqual({
       name: 'photo.png',
       subfolder: '',
       type: 'input',
@@ -400,12 +400,12 @@ describe('uploaded pictures', () => {
     await world.drawAll();
     const { request } = world.fake?.asked[0] ?? {};
     expect(request).toMatchObject({ width: 128, height: 128, strength: 0.5 });
-    expect(pictureFacts(request?.initial as Uint8Array)).toMatchObject({ width: 128 });
+    expect(imageHeader(request?.initial as Uint8Array)).toMatchObject({ width: 128 });
   });
 
   test('are repainted where they are transparent', async () => {
     const world = comfyWorld();
-    await sendPicture(world, { subfolder: 'clips', overwrite: 'true' }, pngOf(64, 64, [9, 9, 9, 0]));
+    await sendImage(world, { subfolder: 'clips', overwrite: 'true' }, pngOf(64, 64, [9, 9, 9, 0]));
     const graph = stockGraph(
       { latent_image: ['10', 0] },
       {
@@ -420,7 +420,7 @@ describe('uploaded pictures', () => {
 
   test('without transparency fail as a mask', async () => {
     const world = comfyWorld();
-    await sendPicture(world, {}, pngOf(64, 64));
+    await sendImage(world, {}, pngOf(64, 64));
     const masked = (mask: readonly unknown[]) =>
       stockGraph(
         { latent_image: ['10', 0] },

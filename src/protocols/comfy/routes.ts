@@ -9,7 +9,7 @@ import { information, legacyOpen, read, write } from '../access.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { atPaths, bodyOf, endpointRow, lastPart, type ModelEndpoint, withServices } from '../endpoint.ts';
 import { readFields } from '../fields.ts';
-import { factsFor, type ImageContext, type ImageServices, networksOf } from '../pictures/request.ts';
+import { factsFor, type ImageContext, type ImageServices, networksOf } from '../images/request.ts';
 import { comfyDialect } from './errors.ts';
 import { dropFields, freeFields, interruptFields, promptFields, uploadFields } from './fields.ts';
 import { upload, view } from './files.ts';

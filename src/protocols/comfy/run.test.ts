@@ -6,7 +6,7 @@ import { asked } from '../testing/asked.ts';
 import { type FakeImageOptions, fakeImage, pngOf } from '../testing/pictures.ts';
 import { endNodes, withOwnFiles } from './run.ts';
 import { node, stockBody } from './testing/graphs.ts';
-import { sendPicture } from './testing/sent.ts';
+import { sendImage } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
 
 const png = pngOf(2, 2);
@@ -54,7 +54,7 @@ describe('ComfyUI: whole graphs on a backend', () => {
 
   test('the backend gets pictures that the client sent, and none of others', async () => {
     const { endpoints, post, drawAll, requests } = world();
-    await sendPicture({ post }, {}, png);
+    await sendImage({ post }, {}, png);
     await post('/prompt', { prompt: graph });
     const other: Partial<Call> = { key: { name: 'other', scopes: ['images'], weight: 1 } };
     await asked(endpoints, 'POST', '/prompt', { prompt: graph }, other);
@@ -99,7 +99,7 @@ describe('ComfyUI: whole graphs on a backend', () => {
       SomeExtension: { input: { required: { x: ['INT', {}] } } },
     });
     const own = world({ nodes });
-    await sendPicture(own, {}, png);
+    await sendImage(own, {}, png);
     expect((await own.get('/object_info')).json).toEqual({
       LoadImage: { input: { required: { image: [['photo.png'], { image_upload: true }] } } },
       SomeExtension: { input: { required: { x: ['INT', {}] } } },

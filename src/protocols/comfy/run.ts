@@ -10,8 +10,8 @@ import type {
 } from '../../core/image.ts';
 import type { Size } from '../../core/image-editing.ts';
 import { isObject } from '../fields.ts';
-import { pictureText } from '../pictures/infotext.ts';
-import { withPngTexts } from '../pictures/picture-facts.ts';
+import { withPngTexts } from '../images/image-header.ts';
+import { imageInfotext } from '../images/infotext.ts';
 import {
   chooseUpscaler,
   collectImages,
@@ -19,8 +19,8 @@ import {
   enlargedSize,
   type ImageContext,
   imageRequest,
-} from '../pictures/request.ts';
-import { fitted, fittedMask, maskOfChannel, pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+} from '../images/request.ts';
+import { fitted, fittedMask, maskOfChannel, type SentImage, sentImage } from '../images/sent-image.ts';
 import { type OwnFiles, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './nodes.ts';
 import type { ComfyQueue, Outputs, Running } from './queue.ts';
@@ -29,7 +29,7 @@ interface RunDeps extends Pick<ImageContext, 'settings' | 'randomSeed' | 'produc
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in one turn of the queue. */
   readonly turn: ImageTurn;
-  readonly prompts: Pick<ComfyQueue, 'nextPicture'>;
+  readonly prompts: Pick<ComfyQueue, 'nextImage'>;
   /** Of the owner of the prompt. */
   readonly files: OwnFiles;
   /** Written into every picture, beside its parameters. */
@@ -82,7 +82,7 @@ async function runStep(step: Step, id: string, run: Run): Promise<readonly StepI
       return images.get(step.from) ?? [];
     case 'scale': {
       const { editor, turn } = deps;
-      const scale = (sent: SentPicture) => fitted(editor, sent, scaledSize(step.to, sent), step.fit, turn.signal);
+      const scale = (sent: SentImage) => fitted(editor, sent, scaledSize(step.to, sent), step.fit, turn.signal);
       return Promise.all((images.get(step.from) ?? []).map((picture) => changed(picture, scale)));
     }
     case 'enlarge':
@@ -103,7 +103,7 @@ async function enlarged(
   const upscaler = chooseUpscaler(step.upscaler, image.facts, defaultFactor);
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
   const { name, scale } = upscaler;
-  const enlarge = ({ bytes, width, height }: SentPicture) =>
+  const enlarge = ({ bytes, width, height }: SentImage) =>
     turn.upscale({ image: bytes, upscaler: name, ...enlargedSize({ width: width * scale, height: height * scale }) });
   const results: StepImage[] = [];
   for (const picture of images.get(step.from) ?? []) results.push(await changed(picture, enlarge));
@@ -129,7 +129,7 @@ async function generated(step: Extract<Step, { type: 'draw' }>, id: string, run:
   for (const note of result.notes) running.note(note);
   if (result.stopped) throw new AppError('stopped', {});
   const text = { request, drawn: result, facts: image.facts, product };
-  return result.pictures.map(({ png, seed }) => ({ bytes: png, parameters: pictureText(text, seed) }));
+  return result.pictures.map(({ png, seed }) => ({ bytes: png, parameters: imageInfotext(text, seed) }));
 }
 
 async function requestOf(step: Extract<Step, { type: 'draw' }>, { images, deps }: Run): Promise<ImageRequest> {
@@ -137,7 +137,7 @@ async function requestOf(step: Extract<Step, { type: 'draw' }>, { images, deps }
   if (step.from === undefined) return imageRequest(step.requested, facts, deps);
   const [first] = images.get(step.from) ?? [];
   if (!first) throw new AppError('engine-failed', { capability: 'image', reason: 'there is no picture to begin from' });
-  const initial = pictureOf(first.bytes, 'pixels');
+  const initial = sentImage(first.bytes, 'pixels');
   const request = imageRequest({ ...step.requested, width: initial.width, height: initial.height }, facts, deps);
   const mask = step.mask ? { mask: await paintedMask(step.mask, request, deps) } : {};
   return { ...request, initial: await fitted(deps.editor, initial, request, 'cover', deps.turn.signal), ...mask };
@@ -155,14 +155,14 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, de
   throw new AppError('engine-failed', { capability: 'image', reason });
 }
 
-function loaded(name: string, { files }: RunDeps): SentPicture {
+function loaded(name: string, { files }: RunDeps): SentImage {
   const file = files.named(name);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
-  return pictureOf(file.bytes, 'image');
+  return sentImage(file.bytes, 'image');
 }
 
-async function changed(picture: StepImage, change: (sent: SentPicture) => Promise<Uint8Array>): Promise<StepImage> {
-  return { ...picture, bytes: await change(pictureOf(picture.bytes, 'image')) };
+async function changed(picture: StepImage, change: (sent: SentImage) => Promise<Uint8Array>): Promise<StepImage> {
+  return { ...picture, bytes: await change(sentImage(picture.bytes, 'image')) };
 }
 
 /** A side of 0 follows from the other one, as in the original. */
@@ -179,15 +179,15 @@ function deliver({ id, kind, prefix, from }: Output, { images, running, deps }: 
   const { prompts, files, texts, now } = deps;
   const pictures = images.get(from) ?? [];
   return pictures.flatMap(({ bytes, ...parameters }, index) => {
-    const { width, height, format } = pictureOf(bytes, 'images');
+    const { width, height, format } = sentImage(bytes, 'images');
     const png = format === 'png' ? withPngTexts(bytes, { ...parameters, ...texts }) : bytes;
     if (kind === 'socket') {
       running.send('progress', { value: index, max: pictures.length, node: id });
-      running.sendPicture(png);
+      running.sendImage(png);
       return [];
     }
     const filled = prefix.replaceAll('%width%', String(width)).replaceAll('%height%', String(height));
-    const { subfolder, name } = outputName(filled, prompts.nextPicture(), new Date(now()));
+    const { subfolder, name } = outputName(filled, prompts.nextImage(), new Date(now()));
     files.put({ type: kind, subfolder, name }, { bytes: png, contentType: `image/${format}` });
     return [{ filename: name, subfolder, type: kind }];
   });

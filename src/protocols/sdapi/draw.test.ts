@@ -4,7 +4,7 @@ import type { ImageEditor } from '../../core/image-editing.ts';
 import { noKey } from '../../core/owner.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
-import { pictureFacts, pngTexts } from '../pictures/picture-facts.ts';
+import { imageHeader, pngTexts } from '../images/image-header.ts';
 import { asked } from '../testing/asked.ts';
 import {
   base64Of,
@@ -42,7 +42,7 @@ describe('txt2img', () => {
     });
     expect(status).toBe(200);
     expect(json).toMatchObject({ animated: false, extra_data: '', final_frame: '' });
-    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({
+    expect(imageHeader(Buffer.from(json.images[0], 'base64'))).toMatchObject({
       width: 256,
       height: 320,
       format: 'png',
@@ -204,7 +204,7 @@ describe('img2img', () => {
     expect(status).toBe(200);
     const [{ request } = { request: undefined }] = fake.asked;
     expect(request).toMatchObject({ strength: 0.3 });
-    expect(pictureFacts(request?.initial as Uint8Array)).toMatchObject({ width: 128, height: 128 });
+    expect(imageHeader(request?.initial as Uint8Array)).toMatchObject({ width: 128, height: 128 });
     expect(JSON.parse(json.info)).toMatchObject({ denoising_strength: 0.3 });
     expect(json.parameters).toMatchObject({ init_images: null });
   });
@@ -216,7 +216,7 @@ describe('img2img', () => {
     await redraw({ init_images: [picture], mask, inpainting_mask_invert: 1, width: 64, height: 64 });
     const masks = fake.asked.map(({ request }) => request.mask as Uint8Array);
     expect(await Promise.all(masks.map((bytes) => pixelAt(bytes, 5, 5)))).toEqual([[255], [0]]);
-    expect(masks.map((bytes) => pictureFacts(bytes)?.width)).toEqual([64, 64]);
+    expect(masks.map((bytes) => imageHeader(bytes)?.width)).toEqual([64, 64]);
   });
 
   test('include_init_images: returns the pictures in the parameters', async () => {
@@ -237,7 +237,7 @@ describe('img2img', () => {
     const { redraw, fake } = world();
     const { json } = await redraw({ init_images: [picture], steps: 1, denoising_strength: 0, width: 128, height: 64 });
     expect(fake.asked).toEqual([]);
-    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 128, height: 64 });
+    expect(imageHeader(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 128, height: 64 });
   });
 
   test.each([
@@ -266,7 +266,7 @@ describe('enable_hr', () => {
     const { draw, fake } = world();
     const { json } = await draw({ prompt: 'a', enable_hr: true, width: 128, height: 64 });
     expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'Soft_2x', width: 256, height: 128 });
-    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 256, height: 128 });
+    expect(imageHeader(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 256, height: 128 });
     expect(JSON.parse(json.info)).toMatchObject({ width: 256, height: 128 });
   });
 

@@ -8,9 +8,9 @@ import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { clamp, readFields, wrong } from '../fields.ts';
-import { imageRequestContext } from '../pictures/fields.ts';
-import { chosenScheduler, type InfotextOptions, modelHash, pictureText } from '../pictures/infotext.ts';
-import { withPngTexts } from '../pictures/picture-facts.ts';
+import { imageRequestContext } from '../images/fields.ts';
+import { withPngTexts } from '../images/image-header.ts';
+import { chosenScheduler, type InfotextOptions, imageInfotext, modelHash } from '../images/infotext.ts';
 import {
   chooseUpscaler,
   collectImages,
@@ -22,9 +22,9 @@ import {
   imageRequest,
   knownLoras,
   withoutLoraTags,
-} from '../pictures/request.ts';
-import { samplerDisplay } from '../pictures/sampler-names.ts';
-import { fitted, fittedMask } from '../pictures/sent-picture.ts';
+} from '../images/request.ts';
+import { samplerDisplay } from '../images/sampler-names.ts';
+import { fitted, fittedMask } from '../images/sent-image.ts';
 import type { CallContext } from '../request-context.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFields } from './fields.ts';
@@ -140,7 +140,7 @@ async function answerOf(work: Work, context: DrawDeps): Promise<{ readonly reply
   const drawn = await enlarged(await collectImages(events, request), work);
   const text = { request, drawn, facts, product: context.product };
   const pictures = drawn.pictures.map(({ png, seed }) =>
-    withPngTexts(png, { parameters: pictureText(text, seed) }).toString('base64'),
+    withPngTexts(png, { parameters: imageInfotext(text, seed) }).toString('base64'),
   );
   const reply = {
     images: fields.send_images ? pictures : [],
@@ -252,7 +252,7 @@ function infoOf(text: InfotextOptions, now: number): object {
     denoising_strength: request.initial ? request.strength : null,
     extra_generation_params: scheduler === undefined ? {} : { 'Schedule type': scheduler },
     index_of_first_image: 0,
-    infotexts: seeds.map((seed) => pictureText(text, seed)),
+    infotexts: seeds.map((seed) => imageInfotext(text, seed)),
     styles: [],
     job_timestamp: timestamp(now),
     clip_skip: Math.max(1, request.clipSkip),

@@ -5,11 +5,11 @@ import { type Call, json, type Reply } from '../../http/call.ts';
 import { type ChatReader, ignoredHeader } from '../dialect.ts';
 import { bodyOf } from '../endpoint.ts';
 import { readFields, wrong } from '../fields.ts';
+import { imageTexts } from '../images/image-header.ts';
+import { parseInfotext } from '../images/infotext.ts';
+import { chooseUpscaler, enlargedSize, type ImageContext, imageOf, isTooLarge } from '../images/request.ts';
+import { fitted, type SentImage } from '../images/sent-image.ts';
 import { mediaInputs } from '../media.ts';
-import { parseInfotext } from '../pictures/infotext.ts';
-import { pictureTexts } from '../pictures/picture-facts.ts';
-import { chooseUpscaler, enlargedSize, type ImageContext, imageOf, isTooLarge } from '../pictures/request.ts';
-import { fitted, type SentPicture } from '../pictures/sent-picture.ts';
 import { requestContextOf } from '../request-context.ts';
 import { extraBatchFields, extraSingleFields, interrogateFields, pngInfoFields, type UpscaleFields } from './fields.ts';
 
@@ -34,7 +34,7 @@ export async function upscaleMany(call: Call, context: UpscaleContext): Promise<
   return json(reply, 200, ignoredHeader(extraBatchFields, body));
 }
 
-async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentPicture[], context: UpscaleContext) {
+async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly SentImage[], context: UpscaleContext) {
   const { taskServices, editor } = context;
   const service = imageOf(taskServices);
   const plans = pictures.map((picture) => planOf(fields, picture, service.facts));
@@ -52,7 +52,7 @@ async function upscaled(call: Call, fields: UpscaleFields, pictures: readonly Se
 }
 
 /** `cut` is the final size, if it has another aspect ratio. */
-function planOf(fields: UpscaleFields, picture: SentPicture, facts: ImageFacts) {
+function planOf(fields: UpscaleFields, picture: SentImage, facts: ImageFacts) {
   const { width, height } = picture;
   const target = { width: fields.upscaling_resize_w ?? 512, height: fields.upscaling_resize_h ?? 512 };
   const bySize = fields.resize_mode === 1;
@@ -88,7 +88,7 @@ export async function interrogate(call: Call, context: ChatReader): Promise<Repl
   return json({ caption }, 200, ignoredHeader(interrogateFields, body));
 }
 
-function question({ format, bytes }: SentPicture): object {
+function question({ format, bytes }: SentImage): object {
   const url = `data:image/${format};base64,${Buffer.from(bytes).toString('base64')}`;
   return {
     role: 'user',
@@ -109,6 +109,6 @@ function wholeSentences(text: string): string {
 /** The infotext of a picture. */
 export async function pngInfo(call: Call): Promise<Reply> {
   const body = await bodyOf(call);
-  const { parameters: info = '', ...items } = pictureTexts(readFields(pngInfoFields, body).image.bytes);
+  const { parameters: info = '', ...items } = imageTexts(readFields(pngInfoFields, body).image.bytes);
   return json({ info, items, parameters: info === '' ? {} : parseInfotext(info) });
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { fieldTables } from '../fidelity/fidelity.ts';
-import { fitted, fittedMask, readPicture } from '../pictures/sent-picture.ts';
+import { fitted, fittedMask, readImage } from '../images/sent-image.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pngOf } from '../testing/pictures.ts';
 import { sdapiWorld } from './testing/world.ts';
@@ -16,7 +16,7 @@ const hires = { enable_hr: true };
 const small = { width: 64, height: 64 };
 
 const size = { width: 512, height: 512 };
-const sent = (base64: string) => readPicture(base64, 'image');
+const sent = (base64: string) => readImage(base64, 'image');
 /** The request in the form of the proofs. */
 const asJson = (value: unknown) => JSON.parse(JSON.stringify(value));
 

@@ -7,9 +7,9 @@ import {
   looseSwitch,
   optionalLoose,
   optionalLooseWhole,
-  readPictures,
-} from '../pictures/fields.ts';
-import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/sent-picture.ts';
+  readImages,
+} from '../images/fields.ts';
+import { readImage, readOptionalImage, type SentImage } from '../images/sent-image.ts';
 
 /** The numbers of the original. */
 const readFit: f.Read<Fit> = f.described(
@@ -31,11 +31,11 @@ export const drawFields = {
   sampler_index: f.honoured(f.optionalText, 'Used if sampler_name is empty.'),
   batch_size: f.honoured(optionalLooseWhole, `${countNote} The seeds count up.`),
   n_iter: f.honoured(optionalLooseWhole, 'Multiplies batch_size.'),
-  init_images: f.honoured(readPictures, 'Only the first one is used: base64 or a data URL, never an address.'),
-  mask: f.honoured(readOptionalPicture, 'White is repainted.'),
+  init_images: f.honoured(readImages, 'Only the first one is used: base64 or a data URL, never an address.'),
+  mask: f.honoured(readOptionalImage, 'White is repainted.'),
   inpainting_mask_invert: f.honoured(looseSwitch),
   resize_mode: f.honoured(readFit, '0 stretches, 1 (default) crops, 2 adds white borders.'),
-  extra_images: f.approximated(readPictures, 'A single one without init_images is the initial picture.'),
+  extra_images: f.approximated(readImages, 'A single one without init_images is the initial picture.'),
   enable_hr: f.approximated(looseSwitch, `Enlarges the finished picture. ${hires}`),
   hr_scale: f.approximated(optionalLoose, 'With enable_hr; 2 by default, 4 at most.'),
   hr_resize_x: f.approximated(optionalLooseWhole, 'With enable_hr, instead of hr_scale.'),
@@ -93,17 +93,17 @@ const upscaleFields = {
 
 export type UpscaleFields = f.Fields<typeof upscaleFields>;
 
-export const extraSingleFields = { image: f.honoured(readPicture), ...upscaleFields };
+export const extraSingleFields = { image: f.honoured(readImage), ...upscaleFields };
 
 /** Clients spell the list and its entries in two ways. */
-const readEntries: f.Read<readonly SentPicture[] | undefined> = f.described(
+const readEntries: f.Read<readonly SentImage[] | undefined> = f.described(
   { type: 'array', items: { type: 'object', properties: { data: f.base64Schema, name: f.textSchema } } },
   f.optional((value, path) =>
     f.readList(value, path).map((entry, index) => {
       const holder = f.readObject(entry, `${path}[${index}]`);
       const name = ['data', 'image'].find((key) => !f.isAbsent(holder[key]));
       if (name === undefined) throw f.wrong(`${path}[${index}].data`, 'a picture in base64');
-      return readPicture(holder[name], `${path}[${index}].${name}`);
+      return readImage(holder[name], `${path}[${index}].${name}`);
     }),
   ),
 );
@@ -115,12 +115,12 @@ export const extraBatchFields = {
 };
 
 export const interrogateFields = {
-  image: f.honoured(readPicture),
+  image: f.honoured(readImage),
   genkey: imageRequestFields.genkey,
   model: f.ignored('The text model describes the picture if it has vision.'),
 };
 
-export const pngInfoFields = { image: f.honoured(readPicture) };
+export const pngInfoFields = { image: f.honoured(readImage) };
 
 export const optionFields = {
   sd_model_checkpoint: f.honoured(

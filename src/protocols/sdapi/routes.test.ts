@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withPngTexts } from '../pictures/picture-facts.ts';
+import { withPngTexts } from '../images/image-header.ts';
 import { asked } from '../testing/asked.ts';
 import { readyState } from '../testing/doubles.ts';
 import { base64Of, fakeImage, imageFacts, pngOf } from '../testing/pictures.ts';

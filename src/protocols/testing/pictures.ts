@@ -16,7 +16,7 @@ import type {
 import type { ImageEditor } from '../../core/image-editing.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { Queue } from '../../queue/queue.ts';
-import type { ImageContext } from '../pictures/request.ts';
+import type { ImageContext } from '../images/request.ts';
 import { dialectParts } from './doubles.ts';
 
 /** A real PNG of one colour, made without the library that is to read it. */

@@ -2,7 +2,7 @@ import { formOf } from '../../testing/forms.ts';
 import type { comfyWorld } from './world.ts';
 
 /** Uploads a picture. */
-export async function sendPicture(
+export async function sendImage(
   { post }: Pick<ReturnType<typeof comfyWorld>, 'post'>,
   fields: Record<string, string>,
   bytes: Uint8Array,

@@ -1,7 +1,7 @@
 import type { Call } from '../../../http/call.ts';
 import { handTimer } from '../../../http/testing/world.ts';
 import type { LiveSocket } from '../../../http/web-socket.ts';
-import type { ImageContext } from '../../pictures/request.ts';
+import type { ImageContext } from '../../images/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';

@@ -9,8 +9,8 @@ import {
   imageRequest,
   knownLoras,
   withoutLoraTags,
-} from '../../pictures/request.ts';
-import { fitted, fittedMask, formPictures, maskOfChannel, type SentPicture } from '../../pictures/sent-picture.ts';
+} from '../../images/request.ts';
+import { fitted, fittedMask, formImages, maskOfChannel, type SentImage } from '../../images/sent-image.ts';
 import type { ImageFields, ImageKind } from './fields.ts';
 
 const absentFields = {
@@ -37,9 +37,9 @@ export async function decodeImages(
   const { fields: table, input } = kind;
   const masked = input === 'image and mask';
   const fields: ImageFields = { ...absentFields, ...readFields(table, body) };
-  const [image, ...rest] = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  const [image, ...rest] = [...(await formImages(call, 'image')), ...fields.image, ...fields.images];
   if (input !== 'none' && !image) throw wrong('image', 'a picture');
-  const mask = masked ? ((await formPictures(call, 'mask'))[0] ?? fields.mask) : undefined;
+  const mask = masked ? ((await formImages(call, 'mask'))[0] ?? fields.mask) : undefined;
   if (image && mask && (mask.width !== image.width || mask.height !== image.height)) {
     const sizes = `${image.width}x${image.height}, and not ${mask.width}x${mask.height}`;
     throw wrong('mask', `as large as the picture, ${sizes}`);
@@ -92,8 +92,8 @@ function previewEvery({ steps }: ImageRequest, { stream, partial_images: partial
 
 /** What is transparent in the mask, or without a mask in the image itself. */
 async function paintedMask(
-  image: SentPicture,
-  mask: SentPicture | undefined,
+  image: SentImage,
+  mask: SentImage | undefined,
   size: Size,
   editor: ImageEditor,
   signal: AbortSignal,

@@ -3,8 +3,8 @@ import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { Call } from '../../../http/call.ts';
 import { handTimer, latch } from '../../../http/testing/world.ts';
-import { pictureFacts } from '../../pictures/picture-facts.ts';
-import type { ImageContext } from '../../pictures/request.ts';
+import { imageHeader } from '../../images/image-header.ts';
+import type { ImageContext } from '../../images/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { formOf, type SentFile } from '../../testing/forms.ts';
@@ -38,7 +38,7 @@ function world(options: FakeImageOptions = {}, own: Partial<ImageContext> = {}) 
 const small = { size: '64x64' };
 const picture = pngOf(128, 64);
 const url = `data:image/png;base64,${base64Of(picture)}`;
-const factsOf = (base64: string) => pictureFacts(Buffer.from(base64, 'base64'));
+const factsOf = (base64: string) => imageHeader(Buffer.from(base64, 'base64'));
 /** A mask whose pixels are all transparent. */
 const hole = pngOf(128, 64, [0, 0, 0, 0]);
 
@@ -283,7 +283,7 @@ describe('POST /v1/images/edits', () => {
     expect(json.data).toHaveLength(2);
     const { request } = fake.asked[0] as (typeof fake.asked)[number];
     expect(request).toMatchObject({ prompt: 'a hat', count: 2, seed: 5, width: 128, height: 64, strength: 1 });
-    expect(pictureFacts(request.initial as Uint8Array)).toMatchObject({ width: 128, height: 64 });
+    expect(imageHeader(request.initial as Uint8Array)).toMatchObject({ width: 128, height: 64 });
     expect(await pixelAt(request.mask as Uint8Array, 5, 5)).toEqual([255]);
   });
 

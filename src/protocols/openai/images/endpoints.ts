@@ -7,15 +7,15 @@ import { dataFrame, namedFrame } from '../../../http/sse.ts';
 import { legacyOpen, write } from '../../access.ts';
 import { ignoredHeader, listHeader, streamReply } from '../../dialect.ts';
 import { withServices, withShortPath } from '../../endpoint.ts';
-import { imageRequestContext } from '../../pictures/fields.ts';
+import { imageRequestContext } from '../../images/fields.ts';
 import {
   collectImages,
   type ImageContext,
   type ImageResult,
   type ImageServices,
   imageOf,
-} from '../../pictures/request.ts';
-import { encodedAs } from '../../pictures/sent-picture.ts';
+} from '../../images/request.ts';
+import { encodedAs } from '../../images/sent-image.ts';
 import { formOrBody } from '../../recording.ts';
 import { wordCount } from '../../spoken-text.ts';
 import { errorBody, openaiRow } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../http/body.ts';
-import { encodedAs } from '../../pictures/sent-picture.ts';
+import { encodedAs } from '../../images/sent-image.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { asking, type Proof, proveFidelity, tableOf } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';

@@ -1,8 +1,8 @@
 import type { OutputFormat, Size } from '../../../core/image-editing.ts';
 import * as f from '../../fields.ts';
-import { ignoredImageFields, imageRequestFields, looseSwitch, optionalLoose } from '../../pictures/fields.ts';
-import { maxImages } from '../../pictures/request.ts';
-import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
+import { ignoredImageFields, imageRequestFields, looseSwitch, optionalLoose } from '../../images/fields.ts';
+import { maxImages } from '../../images/request.ts';
+import { readOptionalImage, type SentImage } from '../../images/sent-image.ts';
 import { unsupportedField } from '../errors.ts';
 
 /** Forms have only texts, so that numbers may be texts in JSON too. */
@@ -43,18 +43,18 @@ const readFormat: f.Read<OutputFormat> = f.described(
 
 /** Base64, a data URL, or an object that holds one. */
 const imageSchema = { anyOf: [f.base64Schema, f.objectSchema] };
-const readImage: f.Read<SentPicture | undefined> = f.described(imageSchema, (value, path) => {
-  if (!f.isObject(value)) return readOptionalPicture(value, path);
+const readImage: f.Read<SentImage | undefined> = f.described(imageSchema, (value, path) => {
+  if (!f.isObject(value)) return readOptionalImage(value, path);
   if (!f.isAbsent(value.file_id))
     throw unsupportedField(
       `${path}.file_id`,
       'pictures by the id of a file cannot be read here; send a data URL in image_url',
     );
   const address = f.isObject(value.image_url) ? value.image_url.url : value.image_url;
-  return readOptionalPicture(address ?? f.readName(undefined, `${path}.image_url`), `${path}.image_url`);
+  return readOptionalImage(address ?? f.readName(undefined, `${path}.image_url`), `${path}.image_url`);
 });
 
-const readImages: f.Read<readonly SentPicture[]> = f.described(
+const readImages: f.Read<readonly SentImage[]> = f.described(
   { anyOf: [imageSchema, { type: 'array', items: imageSchema }] },
   (value, path) => {
     if (f.isAbsent(value)) return [];

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { TextState } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import type { ImageContext } from '../../pictures/request.ts';
+import type { ImageContext } from '../../images/request.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';

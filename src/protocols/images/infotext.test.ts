@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { imageFacts, pictureParts, pngOf } from '../testing/pictures.ts';
-import { chosenScheduler, infotext, modelHash, parseInfotext, pictureText } from './infotext.ts';
+import { chosenScheduler, imageInfotext, infotext, modelHash, parseInfotext } from './infotext.ts';
 import { imageRequest, type RequestedImage } from './request.ts';
 
 const story = {
@@ -96,10 +96,10 @@ function textOf(
 ): string {
   const request = { ...imageRequest({ prompt: 'a boat', ...asked }, imageFacts, pictureParts(undefined)), ...more };
   const drawn = { ...request, pictures: [], notes: [] };
-  return pictureText({ request, drawn, facts: imageFacts, product: { name: 'Parley', version: '1' } }, 7);
+  return imageInfotext({ request, drawn, facts: imageFacts, product: { name: 'Parley', version: '1' } }, 7);
 }
 
-describe('pictureText', () => {
+describe('imageInfotext', () => {
   test('leaves out default values', () => {
     expect(textOf({})).toBe(
       'a boat\nSteps: 20, Sampler: Euler, CFG scale: 5, Seed: 7, Size: 512x512, Model hash: abcdefabcd, Model: sketch, Version: Parley 1',

@@ -16,7 +16,7 @@ export function modelHash({ sha256 }: Pick<ImageFacts, 'sha256'>): string {
 }
 
 /** The `parameters` text of a picture. Some programs read the last line by position: its first seven values always exist. */
-export function pictureText({ request, drawn, facts, product }: InfotextOptions, seed: number): string {
+export function imageInfotext({ request, drawn, facts, product }: InfotextOptions, seed: number): string {
   const { prompt, negativePrompt, guidance } = request;
   const entries: Infotext['entries'] = [
     ['Steps', drawn.steps],

@@ -4,27 +4,27 @@ import type { EditedImage, ImageEdit } from '../../core/image-editing.ts';
 import { callOf } from '../testing/doubles.ts';
 import { formOf } from '../testing/forms.ts';
 import { base64Of, inProcessEditor as editor, pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
-import { pictureFacts } from './picture-facts.ts';
+import { imageHeader } from './image-header.ts';
 import {
   encodedAs,
   fitted,
   fittedMask,
-  formPictures,
+  formImages,
   maskOfChannel,
   needed,
-  pictureOf,
-  readOptionalPicture,
-  readPicture,
-} from './sent-picture.ts';
+  readImage,
+  readOptionalImage,
+  sentImage,
+} from './sent-image.ts';
 
 const png = pngOf(5, 7);
 
-describe('readPicture', () => {
+describe('readImage', () => {
   test('reads base64, bare or in a data URL', () => {
     const facts = { width: 5, height: 7, format: 'png', field: 'image' };
-    expect(readPicture(base64Of(png), 'image')).toMatchObject(facts);
-    expect(readPicture(`data:image/png;base64,${base64Of(png)}`, 'image')).toMatchObject(facts);
-    expect(Buffer.from(readPicture(base64Of(png), 'image').bytes)).toEqual(png);
+    expect(readImage(base64Of(png), 'image')).toMatchObject(facts);
+    expect(readImage(`data:image/png;base64,${base64Of(png)}`, 'image')).toMatchObject(facts);
+    expect(Buffer.from(readImage(base64Of(png), 'image').bytes)).toEqual(png);
   });
 
   test.each([
@@ -35,26 +35,26 @@ describe('readPicture', () => {
     ['a number', 5, 'a string'],
     ['a sound', `data:audio/wav;base64,${base64Of(png)}`, 'is none'],
   ])('is refused by its field if it is %s', (_, value, reason) => {
-    expect(() => readPicture(value, 'init_images[0]')).toThrow(`init_images[0] must be`);
-    expect(() => readPicture(value, 'init_images[0]')).toThrow(reason);
+    expect(() => readImage(value, 'init_images[0]')).toThrow(`init_images[0] must be`);
+    expect(() => readImage(value, 'init_images[0]')).toThrow(reason);
   });
 
-  test('readOptionalPicture: accepts an empty string', () => {
-    expect(readOptionalPicture('', 'mask')).toBeUndefined();
-    expect(readOptionalPicture(null, 'mask')).toBeUndefined();
-    expect(readOptionalPicture(undefined, 'mask')).toBeUndefined();
-    expect(readOptionalPicture(base64Of(png), 'mask')).toMatchObject({ width: 5 });
+  test('readOptionalImage: accepts an empty string', () => {
+    expect(readOptionalImage('', 'mask')).toBeUndefined();
+    expect(readOptionalImage(null, 'mask')).toBeUndefined();
+    expect(readOptionalImage(undefined, 'mask')).toBeUndefined();
+    expect(readOptionalImage(base64Of(png), 'mask')).toMatchObject({ width: 5 });
   });
 
   test('refuses too many pixels', () => {
     const huge = Buffer.from(png);
     huge.writeUInt32BE(60_000, 16);
     huge.writeUInt32BE(60_000, 20);
-    expect(() => pictureOf(huge, 'image')).toThrow('image must be a picture of at most 67108864 pixels');
+    expect(() => sentImage(huge, 'image')).toThrow('image must be a picture of at most 67108864 pixels');
   });
 });
 
-describe('formPictures', () => {
+describe('formImages', () => {
   test('reads the files of a field, with brackets or without, in order', async () => {
     const files = [
       { field: 'image[]', bytes: pngOf(4, 4) },
@@ -62,21 +62,21 @@ describe('formPictures', () => {
       { field: 'image[1]', bytes: pngOf(6, 6) },
     ];
     const call = callOf('/', '', await formOf({ prompt: 'a' }, files));
-    expect((await formPictures(call, 'image')).map(({ width, field }) => [width, field])).toEqual([
+    expect((await formImages(call, 'image')).map(({ width, field }) => [width, field])).toEqual([
       [4, 'image[0]'],
       [6, 'image[1]'],
     ]);
-    expect((await formPictures(call, 'mask')).map(({ field }) => field)).toEqual(['mask']);
+    expect((await formImages(call, 'mask')).map(({ field }) => field)).toEqual(['mask']);
   });
 
   test('is empty without a form', async () => {
     const call = callOf('/', { prompt: 'a' });
-    expect(await formPictures(call, 'image')).toEqual([]);
+    expect(await formImages(call, 'image')).toEqual([]);
   });
 });
 
 const red = [255, 0, 0];
-const sent = (bytes: Uint8Array) => pictureOf(bytes, 'image');
+const sent = (bytes: Uint8Array) => sentImage(bytes, 'image');
 const size = { width: 16, height: 16 };
 const edited = async (edit: ImageEdit, picture: EditedImage) => needed(await editor.edit(edit, [picture]));
 
@@ -97,7 +97,7 @@ describe('fitted', () => {
   test('crops around the centre', async () => {
     const wide = await halves([255, 0, 0], [0, 0, 255]);
     const bytes = await fitted(editor, sent(wide), size, 'cover');
-    expect(pictureFacts(bytes)).toMatchObject(size);
+    expect(imageHeader(bytes)).toMatchObject(size);
     expect(await pixelAt(bytes, 1, 8)).toEqual([255, 0, 0]);
     expect(await pixelAt(bytes, 14, 8)).toEqual([0, 0, 255]);
   });
@@ -144,7 +144,7 @@ describe('fitted', () => {
 describe('masks', () => {
   test('fittedMask: has one channel and the size of the request', async () => {
     const bytes = await fittedMask(editor, sent(await halves([0, 0, 0], [255, 255, 255])), { size, fit: 'fill' });
-    expect(pictureFacts(bytes)).toMatchObject(size);
+    expect(imageHeader(bytes)).toMatchObject(size);
     expect(await pixelAt(bytes, 2, 2)).toEqual([0]);
     expect(await pixelAt(bytes, 13, 2)).toEqual([255]);
   });
@@ -188,7 +188,7 @@ describe('alpha channel', () => {
       const bytes = needed(
         await editor.edit({ type: 'alpha-of-second' }, [sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77]))]),
       );
-      expect(pictureFacts(bytes)).toMatchObject(size);
+      expect(imageHeader(bytes)).toMatchObject(size);
       expect(await pixelAt(bytes, 5, 5)).toEqual([1, 2, 3, 77]);
     }
   });
@@ -198,10 +198,10 @@ describe('alpha channel', () => {
     ['colours and nothing transparent', [9, 80, 200], [9, 80, 200], [0, 0, 0, 255]],
     ['grey', [90], [90, 90, 90], [0, 0, 0, 255]],
   ])('colours and transparency: separate the channels of a picture of %s', async (_, colour, without, alone) => {
-    const picture = pictureOf(pngOf(5, 3, colour), 'image');
+    const picture = sentImage(pngOf(5, 3, colour), 'image');
     expect(await pixelAt(await edited({ type: 'colours' }, picture), 4, 2)).toEqual(without);
     const alpha = await edited({ type: 'transparency' }, picture);
-    expect(pictureOf(alpha, 'alpha')).toMatchObject({ width: 5, height: 3 });
+    expect(sentImage(alpha, 'alpha')).toMatchObject({ width: 5, height: 3 });
     expect(await pixelAt(alpha, 4, 2)).toEqual(alone);
   });
 
@@ -231,7 +231,7 @@ describe('encodedAs', () => {
       .png()
       .toBuffer();
     const [fine, coarse] = [await encodedAs(editor, noise, format, 100), await encodedAs(editor, noise, format, 0)];
-    expect(pictureFacts(fine)).toMatchObject({ width: 64, height: 64, format });
+    expect(imageHeader(fine)).toMatchObject({ width: 64, height: 64, format });
     expect(coarse.length).toBeLessThan(fine.length);
   });
 });

@@ -2,19 +2,19 @@ import { inflateSync } from 'node:zlib';
 import { attempt } from '../../core/attempt.ts';
 
 /** Size and format of a picture, from its header alone. */
-export interface PictureFacts {
+export interface ImageHeader {
   /** Of the upright picture, after the EXIF orientation is applied. */
   readonly width: number;
   readonly height: number;
   readonly format: string;
 }
 
-interface Header extends PictureFacts {
+interface Header extends ImageHeader {
   readonly exif?: Buffer | undefined;
 }
 
 /** Decodes no pixels. Undefined for an unknown format and for a truncated file. */
-export function pictureFacts(bytes: Uint8Array): PictureFacts | undefined {
+export function imageHeader(bytes: Uint8Array): ImageHeader | undefined {
   const header = headerOf(asBuffer(bytes));
   if (!header || header.width <= 0 || header.height <= 0) return undefined;
   const { width, height, format, exif } = header;
@@ -24,7 +24,7 @@ export function pictureFacts(bytes: Uint8Array): PictureFacts | undefined {
 }
 
 /** The texts in a picture; `parameters` is the EXIF comment of a JPEG or WebP. */
-export function pictureTexts(bytes: Uint8Array): PngTexts {
+export function imageTexts(bytes: Uint8Array): PngTexts {
   const buffer = asBuffer(bytes);
   if (isPng(buffer)) return pngTexts(buffer);
   const exif = headerOf(buffer)?.exif;

@@ -11,28 +11,28 @@ import {
 import type { Call } from '../../http/call.ts';
 import { base64Schema, described, isAbsent, type Read, readText, wrong } from '../fields.ts';
 import { inlineMedium } from '../media.ts';
-import { type PictureFacts, pictureFacts } from './picture-facts.ts';
+import { type ImageHeader, imageHeader } from './image-header.ts';
 
 /** A picture that a client sent. Its header is valid; its pixels are not decoded. */
-export interface SentPicture extends PictureFacts {
+export interface SentImage extends ImageHeader {
   readonly bytes: Uint8Array;
   /** Its path in the request, for errors. */
   readonly field: string;
 }
 
 /** Base64, bare or in a data URL. */
-export const readPicture: Read<SentPicture> = described(base64Schema, (value, path) => {
+export const readImage: Read<SentImage> = described(base64Schema, (value, path) => {
   const { base64 } = inlineMedium({ kind: 'image', data: readText(value, path), field: path });
-  return pictureOf(Buffer.from(base64, 'base64'), path);
+  return sentImage(Buffer.from(base64, 'base64'), path);
 });
 
 /** An empty string means no picture. */
-export const readOptionalPicture: Read<SentPicture | undefined> = described(base64Schema, (value, path) =>
-  isAbsent(value) || value === '' ? undefined : readPicture(value, path),
+export const readOptionalImage: Read<SentImage | undefined> = described(base64Schema, (value, path) =>
+  isAbsent(value) || value === '' ? undefined : readImage(value, path),
 );
 
-export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
-  const facts = pictureFacts(bytes);
+export function sentImage(bytes: Uint8Array, field: string): SentImage {
+  const facts = imageHeader(bytes);
   if (!facts) throw wrong(field, 'a whole PNG, JPEG, WebP or GIF picture');
   const { width, height } = facts;
   if (width * height > maxPixels) {
@@ -42,12 +42,12 @@ export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
 }
 
 /** The files of a form field, whose name may end in brackets. */
-export async function formPictures({ form, signal }: Call, name: string): Promise<readonly SentPicture[]> {
+export async function formImages({ form, signal }: Call, name: string): Promise<readonly SentImage[]> {
   const files = (form?.files ?? []).filter(({ field }) => field.replace(/\[\d*\]$/, '') === name);
   return Promise.all(
     files.map(async ({ path }, index) => {
       const field = files.length > 1 ? `${name}[${index}]` : name;
-      return pictureOf(await readFile(path, { signal }), field);
+      return sentImage(await readFile(path, { signal }), field);
     }),
   );
 }

@@ -4,7 +4,7 @@ import { readGenkey } from '../controls/table.ts';
 import * as f from '../fields.ts';
 import { requestContextOf } from '../request-context.ts';
 import { maxImages } from './request.ts';
-import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
+import { readOptionalImage, type SentImage } from './sent-image.ts';
 
 /** Values that are not numbers count as missing: image clients send placeholders. */
 export const optionalLoose: f.Read<number | undefined> = f.orElse<number | undefined>(f.looseNumber, undefined);
@@ -26,10 +26,8 @@ const readLoras: f.Read<readonly RequestedLora[]> = f.described(
       .filter(({ name, weight }) => name !== '' && weight !== 0),
 );
 
-export const readPictures: f.Read<readonly SentPicture[]> = f.described(f.picturesSchema, (value, path) => {
-  const sent = f.isAbsent(value)
-    ? []
-    : f.listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
+export const readImages: f.Read<readonly SentImage[]> = f.described(f.picturesSchema, (value, path) => {
+  const sent = f.isAbsent(value) ? [] : f.listOf(readOptionalImage)(typeof value === 'string' ? [value] : value, path);
   return sent.filter((picture) => picture !== undefined);
 });
 

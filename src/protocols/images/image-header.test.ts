@@ -6,28 +6,28 @@ import { pngChunk, pngOf } from '../testing/pictures.ts';
 import {
   exifComment,
   exifOrientation,
+  imageHeader,
+  imageTexts,
   isPng,
-  pictureFacts,
-  pictureTexts,
   pngChunks,
   pngTexts,
   withPngTexts,
-} from './picture-facts.ts';
+} from './image-header.ts';
 
 const source = pngOf(37, 21, [10, 200, 30, 255]);
 
-describe('pictureFacts', () => {
+describe('imageHeader', () => {
   test('reads size and texts of a PNG', () => {
     const png = withPngTexts(source, { parameters: 'a boat' });
-    expect(pictureFacts(png)).toEqual({ width: 37, height: 21, format: 'png' });
-    expect(pictureTexts(png)).toEqual({ parameters: 'a boat' });
+    expect(imageHeader(png)).toEqual({ width: 37, height: 21, format: 'png' });
+    expect(imageTexts(png)).toEqual({ parameters: 'a boat' });
   });
 
   test.each(['jpeg', 'webp'] as const)('reads the comment of a %s as its infotext', async (format) => {
     const told = sharp(source).withExif({ IFD0: { Artist: 'me' }, IFD2: { UserComment: 'a boat\nSteps: 4' } });
     const bytes = await told.toFormat(format).toBuffer();
-    expect(pictureFacts(bytes)).toEqual({ width: 37, height: 21, format });
-    expect(pictureTexts(bytes)).toEqual({ parameters: 'a boat\nSteps: 4' });
+    expect(imageHeader(bytes)).toEqual({ width: 37, height: 21, format });
+    expect(imageTexts(bytes)).toEqual({ parameters: 'a boat\nSteps: 4' });
   });
 
   test.each([
@@ -54,25 +54,25 @@ describe('pictureFacts', () => {
     ['gif', () => sharp(source).gif().toBuffer()],
   ])('reads a %s written by sharp (%#)', async (format, make) => {
     const bytes = await make();
-    expect(pictureFacts(bytes)).toEqual({ width: 37, height: 21, format });
-    expect(pictureTexts(bytes)).toEqual({});
+    expect(imageHeader(bytes)).toEqual({ width: 37, height: 21, format });
+    expect(imageTexts(bytes)).toEqual({});
   });
 
   test('accepts data after the end of a JPEG', async () => {
     const jpeg = await sharp(source).jpeg().toBuffer();
-    expect(pictureFacts(Buffer.concat([jpeg, Buffer.from('a note of the camera')]))).toMatchObject({ width: 37 });
+    expect(imageHeader(Buffer.concat([jpeg, Buffer.from('a note of the camera')]))).toMatchObject({ width: 37 });
   });
 
   test.each(['png', 'jpeg', 'webp', 'gif'] as const)('is undefined for a truncated %s', async (format) => {
     const bytes = await sharp(source).toFormat(format).toBuffer();
     for (const length of [1, 8, 20, Math.floor(bytes.length / 2), bytes.length - 1]) {
-      expect(pictureFacts(bytes.subarray(0, length)), `${length} of ${bytes.length}`).toBeUndefined();
+      expect(imageHeader(bytes.subarray(0, length)), `${length} of ${bytes.length}`).toBeUndefined();
     }
   });
 
   test('is undefined for a picture without pixels', () => {
-    expect(pictureFacts(pngOf(0, 5))).toBeUndefined();
-    expect(pictureFacts(pngOf(5, 0))).toBeUndefined();
+    expect(imageHeader(pngOf(0, 5))).toBeUndefined();
+    expect(imageHeader(pngOf(5, 0))).toBeUndefined();
   });
 
   test('never throws for any bytes', () => {
@@ -84,33 +84,33 @@ describe('pictureFacts', () => {
     ];
     fc.assert(
       fc.property(fc.constantFrom(...heads, Buffer.alloc(0)), fc.uint8Array({ maxLength: 200 }), (head, rest) => {
-        expect(() => pictureFacts(Buffer.concat([head, rest]))).not.toThrow();
-        expect(() => pictureTexts(Buffer.concat([head, rest]))).not.toThrow();
+        expect(() => imageHeader(Buffer.concat([head, rest]))).not.toThrow();
+        expect(() => imageTexts(Buffer.concat([head, rest]))).not.toThrow();
       }),
     );
   });
 
   test.each(['jpeg', 'webp', 'png'] as const)(
-    'pictureFacts: the size of a %s is the one in which it is decoded, whichever way the camera was held',
+    'imageHeader: the size of a %s is the one in which it is decoded, whichever way the camera was held',
     async (format) => {
       for (let orientation = 1; orientation <= 8; orientation++) {
         const bytes = await sharp(source).withMetadata({ orientation }).toFormat(format).toBuffer();
         const { info } = await sharp(bytes).autoOrient().toBuffer({ resolveWithObject: true });
-        expect(pictureFacts(bytes), `${orientation}`).toEqual({ width: info.width, height: info.height, format });
+        expect(imageHeader(bytes), `${orientation}`).toEqual({ width: info.width, height: info.height, format });
       }
     },
   );
 
-  test('pictureFacts: stops after a limited number of segments', () => {
+  test('imageHeader: stops after a limited number of segments', () => {
     const none = pngChunk('teXt', Buffer.alloc(0));
     const chunks = Buffer.concat([source.subarray(0, 33), Buffer.alloc(12 * 200_000, none), source.subarray(33)]);
-    expect(pictureFacts(chunks)).toBeUndefined();
+    expect(imageHeader(chunks)).toBeUndefined();
     const segments = Buffer.alloc(4 * 200_000, Buffer.from([0xff, 0xe2, 0, 2]));
     const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8]), segments, Buffer.from([0xff, 0xd9])]);
-    expect(pictureFacts(jpeg)).toBeUndefined();
+    expect(imageHeader(jpeg)).toBeUndefined();
   });
 
-  test('pictureTexts: decompresses a limited number of bytes', () => {
+  test('imageTexts: decompresses a limited number of bytes', () => {
     const packed = deflateSync(Buffer.alloc(2 ** 20));
     const text = (index: number) => pngChunk('zTXt', Buffer.concat([Buffer.from(`t${index}\0\0`), packed]));
     const many = Buffer.concat([
@@ -118,7 +118,7 @@ describe('pictureFacts', () => {
       ...Array.from({ length: 50 }, (_, index) => text(index)),
       source.subarray(33),
     ]);
-    expect(Object.keys(pictureTexts(many))).toEqual(['t0', 't1', 't2', 't3']);
+    expect(Object.keys(imageTexts(many))).toEqual(['t0', 't1', 't2', 't3']);
   });
 });
 
