@@ -20,7 +20,7 @@ interface FileName {
 interface StoredFile {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  /** Of pictures that were sent. */
+  /** Of images that were sent. */
   readonly digest?: string;
 }
 
@@ -50,7 +50,7 @@ export class ComfyFiles {
       },
       put: (file: FileName, content: StoredFile): void =>
         this.#files.set(keyOf(file), content, content.bytes.length, owner),
-      /** The names of the pictures that were sent. */
+      /** The names of the images that were sent. */
       sent: () => all().flatMap(([path]) => /^input\/\/?(.*)$/s.exec(path)?.[1] ?? []),
       all,
     };
@@ -105,7 +105,7 @@ interface StoreDeps {
   readonly editor: ImageEditor;
 }
 
-/** Stores a picture under the name that the client gives. */
+/** Stores an image under the name that the client gives. */
 export async function upload(call: Call, { files, editor }: StoreDeps, kind: 'image' | 'mask'): Promise<Reply> {
   const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await formOrBody(call));
   const original = fields.original_ref ?? fields.originalRef;
@@ -140,12 +140,12 @@ function freeName(file: FileName, digest: string, files: OwnFiles): string {
   }
 }
 
-/** In a thread of the pool: a picture may have megabytes. */
+/** In a thread of the pool: an image may have megabytes. */
 async function digestOf(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('base64');
 }
 
-/** A stored picture, unchanged or as a preview. */
+/** A stored image, unchanged or as a preview. */
 export async function view(call: Call, { files, editor }: StoreDeps): Promise<Reply> {
   const { query } = call;
   const filename = query.get('filename') ?? '';

@@ -5,7 +5,7 @@ import type { RequestedImage } from '../images/request.ts';
 import { readImage, type SentImage } from '../images/sent-image.ts';
 import type { Node } from './graph.ts';
 
-/** The work of one node. Each step gives pictures: latents are kept as pictures too. */
+/** The work of one node. Each step gives images: latents are kept as images too. */
 export type Step =
   | { readonly type: 'load'; readonly name: string }
   | { readonly type: 'inline'; readonly picture: SentImage }
@@ -14,7 +14,7 @@ export type Step =
   | { readonly type: 'enlarge'; readonly from: string; readonly upscaler: string }
   | {
       readonly type: 'draw';
-      /** Without a size, that of the initial picture. */
+      /** Without a size, that of the initial image. */
       readonly requested: RequestedImage;
       readonly from?: string | undefined;
       readonly mask?: MaskPlan | undefined;
@@ -22,7 +22,7 @@ export type Step =
       readonly notes: readonly string[];
     };
 
-/** An inpainting mask: a channel of a picture that was sent. */
+/** An inpainting mask: a channel of an image that was sent. */
 export interface MaskPlan {
   readonly from: { readonly name: string } | { readonly picture: SentImage };
   readonly channel: Channel;
@@ -33,7 +33,7 @@ export interface Output {
   readonly id: string;
   readonly kind: 'output' | 'temp' | 'socket';
   readonly prefix: string;
-  /** The node that gives the pictures. */
+  /** The node that gives the images. */
   readonly from: string;
   /** All nodes that it depends on, in topological order. */
   readonly order: readonly string[];
@@ -46,13 +46,13 @@ export interface Plan {
 
 /** How readers of nodes follow the inputs of a node. Throws for cycles. */
 export interface Visitor {
-  /** The id of the node that gives the pictures of this input, which must be linked. */
+  /** The id of the node that gives the images of this input, which must be linked. */
   pictures(node: Node, input: string): string;
   /** Reads the node behind this input, if it is linked. */
   through<Value>(node: Node, input: string, read: (source: Node, slot: number) => Value): Value | undefined;
   /** Only records the nodes behind this input as dependencies. */
   touch(node: Node, input: string): void;
-  /** Whether a picture of this name was sent. */
+  /** Whether an image of this name was sent. */
   readonly hasFile: (name: string) => boolean;
   /** File names of the LoRAs of the model. */
   readonly loras: readonly string[];
@@ -60,7 +60,7 @@ export interface Visitor {
   readonly conditionings: Map<string, Conditioning>;
 }
 
-/** The step of a node that gives pictures. */
+/** The step of a node that gives images. */
 export function stepOf(node: Node, visitor: Visitor): Step {
   if (isSampler(node)) return readSampler(node, visitor);
   const read = Object.hasOwn(steps, node.classType) ? steps[node.classType] : undefined;
@@ -117,7 +117,7 @@ function fileName(node: Node, { hasFile }: Visitor): string {
   throw node.notFound('image', 'custom_validation_failed', 'Custom validation failed for node', details, name);
 }
 
-/** A picture inside the graph itself. */
+/** An image inside the graph itself. */
 function inlineImage(node: Node, input: string): SentImage {
   const data = node.text(input);
   if (data === undefined || data === '') throw node.missing(input);
@@ -236,7 +236,7 @@ function advancedNotes(node: Node, all: number, first: number): readonly string[
   return notes.flatMap((note) => (note ? [`KSamplerAdvanced ${node.id}: ${note}`] : []));
 }
 
-/** Without an initial picture the strength has no effect. */
+/** Without an initial image the strength has no effect. */
 function strengthNotes({ id, classType }: Node, { from }: Start, { strength = 1 }: Settings): readonly string[] {
   if (from !== undefined || strength >= 1) return [];
   return [`${classType} ${id}: there is no picture to begin from, so that all steps were taken`];
@@ -249,7 +249,7 @@ function guiderOf(node: Node, visitor: Visitor): Settings {
   return { loras, positive: neededConditioning(node, 'conditioning', visitor), guidance: 1 };
 }
 
-/** What a drawing begins from: an empty latent of a size, or pictures. */
+/** What generation starts from: an empty latent of a size, or images. */
 interface Start {
   readonly size?: { readonly width: number; readonly height: number };
   readonly from?: string;
@@ -280,7 +280,7 @@ const inpaint = (node: Node, visitor: Visitor): Start => {
   return { from: visitor.pictures(node, 'pixels'), mask: readMask(node, 'mask', visitor), count: 1 };
 };
 
-/** Latents with a mask or a number of pictures. */
+/** Latents with a mask or a number of images. */
 const starts = new Map<string, (node: Node, visitor: Visitor) => Start>([
   ['LatentFromBatch', (node, visitor) => startBehind(node, 'samples', visitor)],
   [

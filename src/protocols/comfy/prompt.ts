@@ -71,10 +71,10 @@ function planned(nodes: Graph, options: WalkOptions, graphs: RunsGraphs | undefi
   }
 }
 
-/** Longer texts are left out of the pictures. */
+/** Longer texts are left out of the images. */
 const maxTextLength = 2 ** 20;
 
-/** The graph and `extra_pnginfo`, which go into the pictures. */
+/** The graph and `extra_pnginfo`, which go into the images. */
 function imageTexts({ prompt, extra_data: extra }: PromptFields): Readonly<Record<string, string>> {
   const more = isObject(extra.extra_pnginfo) ? extra.extra_pnginfo : {};
   const texts = Object.entries({ prompt, ...more }).map(

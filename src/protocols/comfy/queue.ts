@@ -139,7 +139,7 @@ export class ComfyQueue {
     for (const [id] of this.#history.entriesOf(owner)) if (!ids || ids.includes(id)) this.#history.delete(id);
   }
 
-  /** Leaves nothing of an owner: what waits or runs is stopped, results and pictures are forgotten, and connections are closed. */
+  /** Removes everything of an owner: stops what waits or runs, deletes results and images, and closes connections. */
   async forget(owner: Owner): Promise<void> {
     const left = [...this.#over].filter(([prompt]) => prompt.owner === owner);
     for (const [prompt] of left) prompt.stop.abort(new AppError('stopped', {}));
@@ -156,7 +156,7 @@ export class ComfyQueue {
         prompt.stop.abort(new AppError('stopped', {}));
   }
 
-  /** A unique number for a picture. */
+  /** A unique number for an image. */
   nextImage(): number {
     this.#pictures += 1;
     return this.#pictures;
@@ -308,7 +308,7 @@ class Hub {
     };
     return {
       send: (type: string, data: object): void => socket()?.send(text(type, data)),
-      /** A finished picture: event type 1, image format 2 (PNG). */
+      /** A finished image: event type 1, image format 2 (PNG). */
       sendImage: (png: Uint8Array): void => socket()?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png])),
       /** A binary message as it is. */
       sendBinary: (bytes: Uint8Array): void => socket()?.sendOrDrop(bytes),

@@ -32,7 +32,7 @@ interface RunDeps extends Pick<ImageContext, 'settings' | 'randomSeed' | 'produc
   readonly prompts: Pick<ComfyQueue, 'nextImage'>;
   /** Of the owner of the prompt. */
   readonly files: OwnFiles;
-  /** Written into every picture, beside its parameters. */
+  /** Written into every image, beside its parameters. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
@@ -149,7 +149,7 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, de
   const shape = { size, fit: 'cover', signal: turn.signal } as const;
   const mask = await maskOfChannel(editor, picture, channel, { ...shape, inverted });
   if (mask) return mask;
-  // An opaque picture with an inverted mask: everything is painted.
+  // An opaque image with an inverted mask: everything is painted.
   if (!inverted) return fittedMask(editor, picture, { ...shape, all: true });
   const reason = 'the mask is empty, and nothing would be painted';
   throw new AppError('engine-failed', { capability: 'image', reason });
@@ -174,7 +174,7 @@ function scaledSize(to: Size | number, { width, height }: Size): Size {
   });
 }
 
-/** Stores or sends the pictures of an output. */
+/** Stores or sends the images of an output. */
 function deliver({ id, kind, prefix, from }: Output, { images, running, deps }: Run): readonly object[] {
   const { prompts, files, texts, now } = deps;
   const pictures = images.get(from) ?? [];

@@ -72,7 +72,7 @@ const maxDepth = 250;
 /** Real workflows take a few visits per link; more means a graph with exponentially many paths. */
 const maxVisits = 100_000;
 
-/** One for all outputs of a graph, so that each node that gives pictures is read once. */
+/** One for all outputs of a graph, so that each node that gives images is read once. */
 class GraphVisitor implements Visitor {
   readonly hasFile: Visitor['hasFile'];
   readonly loras: readonly string[];
@@ -94,7 +94,7 @@ class GraphVisitor implements Visitor {
     this.loras = loras;
   }
 
-  /** Plans the step of a node that gives pictures. */
+  /** Plans the step of a node that gives images. */
   visit(node: Node, input: string): void {
     const fault = this.#faults.get(node.id);
     if (fault) throw fault;

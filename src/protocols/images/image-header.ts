@@ -1,9 +1,9 @@
 import { inflateSync } from 'node:zlib';
 import { attempt } from '../../core/attempt.ts';
 
-/** Size and format of a picture, from its header alone. */
+/** Size and format of an image, from its header alone. */
 export interface ImageHeader {
-  /** Of the upright picture, after the EXIF orientation is applied. */
+  /** Of the upright image, after the EXIF orientation is applied. */
   readonly width: number;
   readonly height: number;
   readonly format: string;
@@ -18,12 +18,12 @@ export function imageHeader(bytes: Uint8Array): ImageHeader | undefined {
   const header = headerOf(asBuffer(bytes));
   if (!header || header.width <= 0 || header.height <= 0) return undefined;
   const { width, height, format, exif } = header;
-  // From 5 on the picture is rotated by 90 degrees.
+  // From 5 on the image is rotated by 90 degrees.
   const lying = exif !== undefined && exifOrientation(exif) >= 5;
   return lying ? { width: height, height: width, format } : { width, height, format };
 }
 
-/** The texts in a picture; `parameters` is the EXIF comment of a JPEG or WebP. */
+/** The texts in an image; `parameters` is the EXIF comment of a JPEG or WebP. */
 export function imageTexts(bytes: Uint8Array): PngTexts {
   const buffer = asBuffer(bytes);
   if (isPng(buffer)) return pngTexts(buffer);
@@ -216,7 +216,7 @@ const maxTextLength = 2 ** 20;
 /** Of all texts together: the rest is skipped. */
 const maxTextBytes = 4 * 2 ** 20;
 const maxTexts = 1000;
-/** Ten times more than the largest picture has in the smallest usual chunks. */
+/** Ten times more than the largest image has in the smallest usual chunks. */
 const maxChunks = 100_000;
 
 export function isPng(bytes: Uint8Array): boolean {

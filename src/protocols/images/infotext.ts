@@ -15,7 +15,7 @@ export function modelHash({ sha256 }: Pick<ImageFacts, 'sha256'>): string {
   return sha256?.slice(0, 10) ?? '8888888888';
 }
 
-/** The `parameters` text of a picture. Some programs read the last line by position: its first seven values always exist. */
+/** The `parameters` text of an image. Some programs read the last line by position: its first seven values always exist. */
 export function imageInfotext({ request, drawn, facts, product }: InfotextOptions, seed: number): string {
   const { prompt, negativePrompt, guidance } = request;
   const entries: Infotext['entries'] = [
@@ -49,7 +49,7 @@ interface Infotext {
   readonly entries: readonly (readonly [key: string, value: string | number | undefined])[];
 }
 
-/** The text that image programs write into their pictures and read again. */
+/** The text that image programs write into their images and read again. */
 export function infotext({ prompt, negativePrompt, entries }: Infotext): string {
   const pairs = entries.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${quoted(String(value))}`]));
   const negative = negativePrompt === '' ? [] : [`${negativeMark} ${negativePrompt}`];

@@ -178,13 +178,13 @@ function weightOf(text: string | undefined): number {
 
 export interface ImageResult extends Omit<Extract<ImageEvent, { type: 'finish' }>, 'type'> {
   readonly pictures: readonly { readonly seed: number; readonly png: Uint8Array }[];
-  /** Stopped, so that pictures are missing. */
+  /** Stopped, so that images are missing. */
   readonly stopped: boolean;
 }
 
 /**
- * Collects all events of a request. A stopped request keeps its finished pictures. A request whose last picture was skipped
- * has no `finish` event, and counts as stopped only if it has no pictures.
+ * Collects all events of a request. A stopped request keeps its finished images. A request whose last image was skipped
+ * has no `finish` event, and counts as stopped only if it has no images.
  */
 export async function collectImages(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<ImageResult> {
   const { width, height, steps, sampler, scheduler } = request;
@@ -200,7 +200,7 @@ export async function collectImages(events: AsyncIterable<ImageEvent>, request: 
     if (asAppError(error).code !== 'stopped') throw error;
     return { ...requested, pictures: Object.values(pictures), stopped: true };
   }
-  // Skipped pictures leave gaps.
+  // Skipped images leave gaps.
   const finished = Object.values(pictures);
   return { ...(done ?? requested), pictures: finished, stopped: done === undefined && finished.length === 0 };
 }

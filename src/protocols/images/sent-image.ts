@@ -13,7 +13,7 @@ import { base64Schema, described, isAbsent, type Read, readText, wrong } from '.
 import { inlineMedium } from '../media.ts';
 import { type ImageHeader, imageHeader } from './image-header.ts';
 
-/** A picture that a client sent. Its header is valid; its pixels are not decoded. */
+/** An image that a client sent. Its header is valid; its pixels are not decoded. */
 export interface SentImage extends ImageHeader {
   readonly bytes: Uint8Array;
   /** Its path in the request, for errors. */
@@ -26,7 +26,7 @@ export const readImage: Read<SentImage> = described(base64Schema, (value, path) 
   return sentImage(Buffer.from(base64, 'base64'), path);
 });
 
-/** An empty string means no picture. */
+/** An empty string means no image. */
 export const readOptionalImage: Read<SentImage | undefined> = described(base64Schema, (value, path) =>
   isAbsent(value) || value === '' ? undefined : readImage(value, path),
 );
@@ -52,15 +52,15 @@ export async function formImages({ form, signal }: Call, name: string): Promise<
   );
 }
 
-/** Edits of pictures. The picture worker does them: nothing is decoded in this process. */
+/** Edits of images. The worker for image editing does them: nothing is decoded in this process. */
 export async function fitted(
   editor: ImageEditor,
-  picture: EditedImage,
+  image: EditedImage,
   { width, height }: Size,
   fit: Fit,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return needed(await editor.edit({ type: 'fit', size: { width, height }, fit }, [picture], signal));
+  return needed(await editor.edit({ type: 'fit', size: { width, height }, fit }, [image], signal));
 }
 
 interface MaskOptions {
@@ -75,22 +75,22 @@ interface MaskOptions {
 /** A mask with one channel, in which white is repainted. */
 export async function fittedMask(
   editor: ImageEditor,
-  picture: EditedImage,
+  image: EditedImage,
   { size: { width, height }, fit, inverted = false, all = false, signal }: MaskOptions,
 ): Promise<Uint8Array> {
   const edit = { type: 'mask', size: { width, height }, fit, inverted, all } as const;
-  return needed(await editor.edit(edit, [picture], signal));
+  return needed(await editor.edit(edit, [image], signal));
 }
 
-/** A mask from a channel; undefined for the alpha channel of an opaque picture. */
+/** A mask from a channel; undefined for the alpha channel of an opaque image. */
 export function maskOfChannel(
   editor: ImageEditor,
-  picture: EditedImage,
+  image: EditedImage,
   channel: Channel,
   { size: { width, height }, fit, inverted = channel === 'alpha', signal }: MaskOptions,
 ): Promise<Uint8Array | undefined> {
   const edit = { type: 'channel-mask', channel, size: { width, height }, fit, inverted } as const;
-  return editor.edit(edit, [picture], signal);
+  return editor.edit(edit, [image], signal);
 }
 
 /** `png` is returned unchanged for the format PNG. */

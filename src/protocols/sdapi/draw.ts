@@ -34,7 +34,7 @@ interface DrawDeps extends ImageContext {
   readonly last: LastDrawings;
 }
 
-/** `txt2img` and `img2img` differ only in that the second needs an initial picture. */
+/** `txt2img` and `img2img` differ only in that the second needs an initial image. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', context: DrawDeps): Promise<Reply> {
   const body = context.applyDefaults(await bodyOf(call), 'image');
   const read = readFields(drawFields, body);
@@ -89,7 +89,7 @@ function decodeDrawing(
     context,
   );
   const enlarging = fields.enable_hr ? enlargingOf(fields, request, facts) : undefined;
-  // Clients that only want to enlarge a picture send these values.
+  // Clients that only want to enlarge an image send these values.
   const isUnchanged = steps !== undefined && steps <= 1 && strength !== undefined && strength <= 0;
   return {
     request,
@@ -157,7 +157,7 @@ async function answerOf(work: Work, context: DrawDeps): Promise<{ readonly reply
   return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
 }
 
-/** Scales, draws and enlarges in one turn. Each enlarged picture replaces the event of the original one. */
+/** Scales, draws and enlarges in one turn. Each enlarged image replaces the event of the original one. */
 async function* eventsOf(turn: ImageTurn, { plan, fields }: Work, editor: ImageEditor): AsyncGenerator<ImageEvent> {
   const { initial, mask, passThrough, enlarging } = plan;
   const { resize_mode: fit, inpainting_mask_invert: inverted } = fields;
@@ -187,7 +187,7 @@ async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
   yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
 }
 
-/** A stopped drawing has lost its turn; its finished pictures are enlarged in further turns. */
+/** A stopped drawing has lost its turn; its finished images are enlarged in further turns. */
 async function enlarged(drawn: ImageResult, { plan, service, requestContext }: Work): Promise<ImageResult> {
   if (!plan.enlarging) return drawn;
   const { upscaler, size } = plan.enlarging;
@@ -199,7 +199,7 @@ async function enlarged(drawn: ImageResult, { plan, service, requestContext }: W
   return { ...drawn, ...size, pictures };
 }
 
-/** The request with its effective values; pictures only on request. */
+/** The request with its effective values; images only on request. */
 function effective(body: JsonObject, { include_init_images: included }: DrawFields, request: ImageRequest): object {
   const hidden = included ? {} : { init_images: null, mask: null, extra_images: null };
   const { prompt, negativePrompt, steps, width, height, seed, guidance, strength } = request;

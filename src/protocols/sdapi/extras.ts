@@ -106,7 +106,7 @@ function wholeSentences(text: string): string {
   return last === undefined ? caption : caption.slice(0, last.index + 1).trim();
 }
 
-/** The infotext of a picture. */
+/** The infotext of an image. */
 export async function pngInfo(call: Call): Promise<Reply> {
   const body = await bodyOf(call);
   const { parameters: info = '', ...items } = imageTexts(readFields(pngInfoFields, body).image.bytes);
