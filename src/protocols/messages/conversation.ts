@@ -4,9 +4,9 @@ import {
   type Content,
   joinContent,
   type Message,
+  plainText,
   type ToolCallRecord,
   text,
-  plainText,
 } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { joinUserTurns, summaryMessage } from '../../chat/compaction-plan.ts';
-import { assistantMessage, type Content, type Message, type TurnPieces, text, plainText } from '../../chat/messages.ts';
+import { assistantMessage, type Content, type Message, plainText, type TurnPieces, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Source } from '../../core/server-tools.ts';
 import type { JsonObject } from '../../http/body.ts';
