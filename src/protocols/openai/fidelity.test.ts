@@ -113,7 +113,7 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
   kcpp_extra_args: {
     beside: { genkey: 'K1' },
     send: { kcpp_extra_args: { keep_text_gen_on_disconnect: true } },
-    asks: { requestContext: { kept: true } },
+    asks: { requestContext: { survivesDisconnect: true } },
   },
   cache_prompt: { send: { cache_prompt: false }, asks: controls({ freshPrompt: true }) },
   logprobs: { send: { logprobs: true }, tells: /"logprobs":\{/ },
