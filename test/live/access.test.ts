@@ -45,7 +45,7 @@ interface Listed {
   readonly method: string;
   /** As it is declared. */
   readonly path: string;
-  readonly match: 'exact' | 'ending' | 'below';
+  readonly match: 'exact' | 'ending' | 'folder' | 'below';
   readonly needsKey: boolean;
 }
 
@@ -56,8 +56,8 @@ async function listed(): Promise<readonly Listed[]> {
     const family = /^aria-labelledby="family-(\w+)"/.exec(section)?.[1] ?? '';
     const rows = section.matchAll(/<tr><td>(\w+)<\/td><td><code>(…?)([^<…]+)(…?)<\/code><\/td><td>(yes|no)<\/td>/g);
     return [...rows].map(([, method = '', front, path = '', behind, key]): Listed => {
-      const match = front ? 'ending' : behind ? 'below' : 'exact';
-      return { family, method, path, match, needsKey: key === 'yes' };
+      const match = front && behind ? 'folder' : front ? 'ending' : behind ? 'below' : 'exact';
+      return { family, method, path: match === 'folder' ? path.slice(0, -1) : path, match, needsKey: key === 'yes' };
     });
   });
 }
@@ -101,8 +101,8 @@ const ruleOf = ({ method, path }: Pick<Listed, 'method' | 'path'>): AccessRule =
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 /** The path that is asked for, where the declared one stands for those below it. */
-const requestPath = ({ path, match }: Pick<Listed, 'path' | 'match'>) =>
-  match === 'below' ? `${path}something` : path;
+const endings = { exact: '', ending: '', folder: '/something', below: 'something' };
+const requestPath = ({ path, match }: Pick<Listed, 'path' | 'match'>) => path + endings[match];
 
 type Verdict = 'unauthorized' | 'forbidden' | 'passed';
 
