@@ -1,6 +1,7 @@
 import * as s from '../protocols/response-schemas.ts';
 
-const time = s.nullable(s.number);
+/** Milliseconds or seconds; null where they are not known. */
+const duration = s.nullable(s.number);
 const tokens = s.nullable(s.count);
 const headers = s.record(s.string);
 
@@ -15,9 +16,9 @@ const summary = {
   status: s.nullable(s.count),
   outcome: s.literal('running', 'completed', 'aborted', 'refused', 'failed', 'disconnected'),
   streamed: s.boolean,
-  duration_ms: time,
-  queue_ms: time,
-  first_token_ms: time,
+  duration_ms: duration,
+  queue_ms: duration,
+  first_token_ms: duration,
   prompt_tokens: tokens,
   completion_tokens: tokens,
   key: s.nullable(s.string),
@@ -37,8 +38,8 @@ const generation = s.object({
   seed: s.nullable(s.integer),
   settings: s.anyObject,
   text: s.string,
-  first_token_ms: time,
-  engine: s.nullable(s.object({ prompt_ms: time, generation_ms: time })),
+  first_token_ms: duration,
+  engine: s.nullable(s.object({ prompt_ms: duration, generation_ms: duration })),
 });
 
 const dialect = s.object({
@@ -57,9 +58,9 @@ const detail = s.object({
   neutral: s.any,
   warnings: s.array(s.object({ source: s.literal('field', 'header', 'prompt', 'event'), text: s.string })),
   generations: s.array(generation),
-  replies: s.array(s.array(s.looseObject({ at_ms: time, type: s.string }))),
+  replies: s.array(s.array(s.looseObject({ at_ms: duration, type: s.string }))),
   'events_cut?': s.string,
-  tasks: s.array(s.object({ kind: s.string, begun_ms: time, ended_ms: time, error: s.nullable(s.string) })),
+  tasks: s.array(s.object({ kind: s.string, begun_ms: duration, ended_ms: duration, error: s.nullable(s.string) })),
   response: s.object({
     status: s.nullable(s.count),
     headers,
@@ -67,7 +68,7 @@ const detail = s.object({
     text: s.nullable(s.string),
     'cut?': s.string,
   }),
-  timings: s.record(time),
+  timings: s.record(duration),
   dialects: s.array(dialect),
 });
 
@@ -85,7 +86,6 @@ const replay = s.object({
   whole: form,
 });
 
-const seconds = s.nullable(s.number);
 const counts = {
   cached_tokens: s.count,
   computed_tokens: s.count,
@@ -97,12 +97,12 @@ const turn = s.object({
   task: s.nullable(s.string),
   prompt_tokens: s.count,
   ...counts,
-  first_token_ms: time,
+  first_token_ms: duration,
   loss: s.nullable(
     s.object({
       cause: s.literal('changed', 'reply', 'trimmed', 'evicted'),
       tokens: s.count,
-      seconds,
+      seconds: duration,
       at: s.count,
       before: s.string,
       was: s.string,
@@ -121,17 +121,17 @@ const conversation = s.object({
   turns: s.count,
   side_requests: s.count,
   ...counts,
-  saved_seconds: seconds,
-  lost_seconds: seconds,
+  saved_seconds: duration,
+  lost_seconds: duration,
   history: s.array(turn),
 });
 
 export { errors } from '../protocols/admin/responses.ts';
 
 export const responses = {
-  requests: s.json(s.object({ keeps: s.count, requests: s.array(s.object(summary)) })),
-  conversations: s.json(s.object({ enabled: s.boolean, conversations: s.array(conversation) })),
-  success: s.json(s.object({ success: s.literal(true) })),
+  requests: s.jsonObject({ keeps: s.count, requests: s.array(s.object(summary)) }),
+  conversations: s.jsonObject({ enabled: s.boolean, conversations: s.array(conversation) }),
+  success: s.jsonObject({ success: s.literal(true) }),
   request: s.json(detail),
   replay: s.json(replay),
 };

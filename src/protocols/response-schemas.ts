@@ -173,6 +173,15 @@ export function deleted(name: string): ResponseSchema {
   return json(object({ id: string, object: literal(name), deleted: literal(true) }));
 }
 
+/** How many tokens a prompt has, in both OpenAI dialects. */
+export const inputTokens: ResponseSchema = jsonObject({
+  object: literal('response.input_tokens'),
+  input_tokens: count,
+});
+
+/** Attributes of a file in a collection. */
+export const fileAttributes: JsonSchema = record(union(string, number, boolean));
+
 /** `detail` that dialects add to the error of a full queue or a missing key, for clients of the native API. */
 export const busyDetail: JsonSchema = object({ msg: string, type: string, 'error?': string });
 

@@ -6,16 +6,14 @@ export const errors = { fidelity: s.object({ detail: s.object({ msg: s.string, t
 
 export const responses = {
   openapi: s.json(s.looseObject({ openapi: s.string, info: s.anyObject, paths: s.anyObject, components: s.anyObject })),
-  fidelity: s.json(
-    s.object({
-      handling: s.object({ honoured: s.string, approximated: s.string, ignored: s.string, refused: s.string }),
-      endpoints: s.array(
-        s.object({
-          dialect: s.string,
-          endpoint: s.string,
-          fields: s.array(s.object({ field: s.string, handling, 'note?': s.string })),
-        }),
-      ),
-    }),
-  ),
+  fidelity: s.jsonObject({
+    handling: s.object({ honoured: s.string, approximated: s.string, ignored: s.string, refused: s.string }),
+    endpoints: s.array(
+      s.object({
+        dialect: s.string,
+        endpoint: s.string,
+        fields: s.array(s.object({ field: s.string, handling, 'note?': s.string })),
+      }),
+    ),
+  }),
 };

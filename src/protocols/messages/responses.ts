@@ -196,20 +196,18 @@ export const errors = { messages: s.object({ ...error, request_id: s.string, 'de
 
 export const responses = {
   message: s.oneOf(s.json(message), s.sse(event)),
-  countTokens: s.json(
-    s.object({
-      input_tokens: s.count,
-      'context_management?': s.object({ original_input_tokens: s.count }),
-    }),
-  ),
+  countTokens: s.jsonObject({
+    input_tokens: s.count,
+    'context_management?': s.object({ original_input_tokens: s.count }),
+  }),
   file: s.json(file),
-  files: s.json(s.object({ data: s.array(file), ...listed, next_page: s.nullable(s.string) })),
+  files: s.jsonObject({ data: s.array(file), ...listed, next_page: s.nullable(s.string) }),
   fileContent: s.media('application/octet-stream'),
-  deletedFile: s.json(s.object({ id: s.string, type: s.literal('file_deleted') })),
+  deletedFile: s.jsonObject({ id: s.string, type: s.literal('file_deleted') }),
   batch: s.json(batch),
-  batches: s.json(s.object({ data: s.array(batch), ...listed })),
+  batches: s.jsonObject({ data: s.array(batch), ...listed }),
   batchResults: s.media('application/x-jsonl'),
-  deletedBatch: s.json(s.object({ id: s.string, type: s.literal('message_batch_deleted') })),
+  deletedBatch: s.jsonObject({ id: s.string, type: s.literal('message_batch_deleted') }),
 };
 
 export const examples = {

@@ -19,7 +19,7 @@ const logprobs = s.named(
   }),
 );
 
-const error = s.object({ detail: s.object({ msg: s.string, type: s.string, 'error?': s.string }) });
+const error = s.object({ detail: s.busyDetail });
 const failure = s.object({ message: s.string, type: s.string });
 const endings = ['stop', 'length', 'tool_calls', 'error'] as const;
 
@@ -114,7 +114,6 @@ const cache = s.object({
 });
 
 const value = (schema: JsonSchema) => s.jsonObject({ value: schema });
-const attributes = s.record(s.union(s.string, s.number, s.boolean));
 const collection = s.named(
   'Collection',
   s.object({
@@ -148,7 +147,7 @@ const files = s.object({
       status: s.literal('in_progress', 'completed', 'failed', 'cancelled'),
       progress: s.number,
       error: s.nullable(s.object({ code: s.string, message: s.string })),
-      attributes,
+      attributes: s.fileAttributes,
       passages: s.count,
     }),
   ),
@@ -160,7 +159,7 @@ const passage = {
   headings: s.array(s.string),
   ...s.properties(s.count, 'line?', 'start', 'end'),
   text: s.string,
-  attributes,
+  attributes: s.fileAttributes,
   url: s.string,
 };
 

@@ -43,7 +43,7 @@ const item = s.named(
               filename: s.string,
               score: s.number,
               text: s.string,
-              attributes: s.record(s.union(s.string, s.number, s.boolean)),
+              attributes: s.fileAttributes,
             }),
           ),
         ),
@@ -172,21 +172,16 @@ export const errors = { responses: s.object({ error: s.openaiError, 'detail?': s
 
 export const responses = {
   reply: wholeOrStream,
-  inputTokens: s.json(s.object({ object: s.literal('response.input_tokens'), input_tokens: s.count })),
-  compaction: s.json(
-    s.object({
-      id: s.string,
-      object: s.literal('response.compaction'),
-      created_at: s.count,
-      output: s.array(
-        s.union(
-          s.looseObject({ id: s.string, type: s.literal('message') }),
-          s.byType({ compaction }, { id: s.string }),
-        ),
-      ),
-      usage,
-    }),
-  ),
+  inputTokens: s.inputTokens,
+  compaction: s.jsonObject({
+    id: s.string,
+    object: s.literal('response.compaction'),
+    created_at: s.count,
+    output: s.array(
+      s.union(s.looseObject({ id: s.string, type: s.literal('message') }), s.byType({ compaction }, { id: s.string })),
+    ),
+    usage,
+  }),
   stored: wholeOrStream,
   deleted: s.deleted('response'),
   inputItems: s.page(s.looseObject({ id: s.string, type: s.string })),

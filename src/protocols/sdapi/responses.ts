@@ -2,7 +2,7 @@ import * as s from '../response-schemas.ts';
 
 const error = s.object({
   error: s.literal('HTTPException'),
-  detail: s.object({ msg: s.string, type: s.string, 'error?': s.string }),
+  detail: s.busyDetail,
   body: s.literal(''),
   errors: s.string,
 });

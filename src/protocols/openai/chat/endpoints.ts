@@ -30,8 +30,12 @@ export const chatEndpoints = [
   ),
 ].flatMap(withShortPath);
 
+async function decodedChat(call: Call, context: DialectContext) {
+  return decodeChat(await requestBody(call, context), context, call.signal, ownDocuments(call, context));
+}
+
 async function answerChat(call: Call, context: DialectContext): Promise<Reply> {
-  const decoded = await decodeChat(await requestBody(call, context), context, call.signal, ownDocuments(call, context));
+  const decoded = await decodedChat(call, context);
   const { request, legacyCalls, stream } = decoded;
   call.watch?.decoded?.(request);
   const requestContext = textRequestContext(call, decoded);
@@ -58,12 +62,7 @@ async function answerChat(call: Call, context: DialectContext): Promise<Reply> {
 }
 
 async function countTokens(call: Call, context: DialectContext): Promise<Reply> {
-  const { request, notices } = await decodeChat(
-    await requestBody(call, context),
-    context,
-    call.signal,
-    ownDocuments(call, context),
-  );
+  const { request, notices } = await decodedChat(call, context);
   const tokens = await context.chat.countTokens(request, call.signal, requestContextOf(call, ''));
   refuseWithoutModel(context.text.state());
   const headers = { ...withIgnored({}, notices.ignored), ...uncountedHeaders(request) };

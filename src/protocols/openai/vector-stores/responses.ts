@@ -3,7 +3,6 @@ import * as s from '../../response-schemas.ts';
 const counts = s.object({
   ...s.properties(s.count, 'in_progress', 'completed', 'failed', 'cancelled', 'total'),
 });
-const attributes = s.record(s.union(s.string, s.number, s.boolean));
 const store = s.named(
   'VectorStore',
   s.object({
@@ -34,7 +33,7 @@ const file = s.named(
     last_error: s.nullable(
       s.object({ code: s.literal('server_error', 'unsupported_file', 'invalid_file'), message: s.string }),
     ),
-    attributes,
+    attributes: s.fileAttributes,
     chunking_strategy: s.byType({
       other: {},
       static: { static: s.object({ max_chunk_size_tokens: s.count, chunk_overlap_tokens: s.count }) },
@@ -56,19 +55,17 @@ export const vectorStoreResponses = {
   vectorStore: s.json(store),
   vectorStores: s.page(store),
   deletedVectorStore: s.deleted('vector_store.deleted'),
-  vectorStoreSearch: s.json(
-    s.object({
-      object: s.literal('vector_store.search_results.page'),
-      search_query: s.array(s.string),
-      data: s.array(s.object({ file_id: s.string, filename: s.string, score: s.number, attributes, content })),
-      ...rest,
-    }),
-  ),
+  vectorStoreSearch: s.jsonObject({
+    object: s.literal('vector_store.search_results.page'),
+    search_query: s.array(s.string),
+    data: s.array(
+      s.object({ file_id: s.string, filename: s.string, score: s.number, attributes: s.fileAttributes, content }),
+    ),
+    ...rest,
+  }),
   vectorStoreFile: s.json(file),
   vectorStoreFiles: s.page(file),
   deletedVectorStoreFile: s.deleted('vector_store.file.deleted'),
-  vectorStoreFileContent: s.json(
-    s.object({ object: s.literal('vector_store.file_content.page'), data: content, ...rest }),
-  ),
+  vectorStoreFileContent: s.jsonObject({ object: s.literal('vector_store.file_content.page'), data: content, ...rest }),
   vectorStoreBatch: s.json(batch),
 };
