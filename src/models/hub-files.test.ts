@@ -11,7 +11,7 @@ function chosen(...files: readonly (readonly [string, number, Fit?, Speed?])[]) 
   const candidates = files.map(([label, gigabytes, fit, speed = 'good']) => {
     const [variant] = variantsOf([{ path: `N-${label}.gguf`, bytes: gigabytes * 1e9, sha256: undefined }]);
     if (!variant) throw new Error(`${label} is no model`);
-    return { variant, fit: fit && { fit, speed, memoryBytes: 1, cardLayers: 1, layers: 1 } };
+    return { variant, fit: fit && { fit, speed, memoryBytes: 1, gpuLayers: 1, layers: 1 } };
   });
   const { variant, reason } = choose(candidates, 8192);
   return `${variant.label}: ${reason}`;

@@ -99,7 +99,7 @@ function fileEntry({ variant, fit }: Candidate, chosen: HubVariant) {
     parts: variant.parts.length,
     fit: fit?.fit ?? null,
     memoryBytes: fit?.memoryBytes ?? null,
-    cardLayers: fit?.cardLayers ?? null,
+    cardLayers: fit?.gpuLayers ?? null,
     layers: fit?.layers ?? null,
     speed: fit?.speed ?? null,
     chosen: variant === chosen,

@@ -92,12 +92,13 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
     const { signal } = stop;
     const { watch, giveWay } = context;
     const items = new Channel<Item<Event>>(() => job.abort('unread'));
-    const reader = paced ? createReader() : undefined;
+    /** Released when the reader asks for the next item. */
+    const taken = paced ? new Latch() : undefined;
     void execute().finally(() => {
       done();
       items.end();
     });
-    return unpacked(items, reader);
+    return unpacked(items, taken);
 
     /** Never rejects: an error is the last item. */
     async function execute(): Promise<void> {
@@ -138,7 +139,7 @@ export function tasks<Engine>({ requestQueue, work: kind, source, observer = {} 
         };
         for await (const event of work(turn)) {
           items.push({ event });
-          if (reader) await unlessAborted(reader.took(), signal);
+          if (taken) await unlessAborted(taken.wait(), signal);
         }
         signal.throwIfAborted();
       } catch (thrown) {
@@ -179,18 +180,10 @@ function stopError(by: AbortCause): AppError {
   return new AppError(by === 'shutdown' ? 'stopping' : 'stopped', {});
 }
 
-type Reader = ReturnType<typeof createReader>;
-
-/** `took` resolves when the reader asks for the next item (`cameBack`). */
-function createReader() {
-  const taken = new Latch();
-  return { took: () => taken.wait(), cameBack: () => taken.release() };
-}
-
-async function* unpacked<Event>(items: Channel<Item<Event>>, reader: Reader | undefined): AsyncGenerator<Event> {
+async function* unpacked<Event>(items: Channel<Item<Event>>, taken: Latch | undefined): AsyncGenerator<Event> {
   for await (const item of items) {
     if ('error' in item) throw item.error;
     yield item.event;
-    reader?.cameBack();
+    taken?.release();
   }
 }

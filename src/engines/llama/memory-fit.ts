@@ -169,7 +169,7 @@ interface FitOptions extends MemoryOptions {
 export interface ModelFit {
   readonly fit: (typeof fits)[number];
   readonly memoryBytes: number;
-  readonly cardLayers: number;
+  readonly gpuLayers: number;
   /** With the output layer. */
   readonly layers: number;
   readonly speed: (typeof speeds)[number];
@@ -187,13 +187,13 @@ export function modelFit(shape: ModelShape, options: FitOptions, free: FreeMemor
   const divided = weightBytes - hostBytes + cacheBytes;
   const bytes = { modelBytes: weightBytes - hostBytes, cacheBytes, fixedBytes };
   const gpus = { freeBytes: free.gpuBytes, marginBytes: options.marginBytes, split: [] };
-  const cardLayers = layersThatFit({ ...bytes, layers: shape.layers, ...gpus });
-  const share = cardLayers / layers;
+  const gpuLayers = layersThatFit({ ...bytes, layers: shape.layers, ...gpus });
+  const share = gpuLayers / layers;
   const mainBytes = (1 - share) * divided + (share < 1 ? computeBytes : 0) + (share > 0 ? 0 : options.projectorBytes);
   const isPlaced = mainBytes + hostBytes + processBytes <= free.mainBytes * usableShare;
   const fit = !isPlaced ? 'no' : share === 1 ? 'card' : share > 0 ? 'part' : 'processor';
   const memoryBytes = Math.ceil(totalBytes + options.projectorBytes);
-  return { fit, memoryBytes, cardLayers, layers, speed: speedOf(shape, share) };
+  return { fit, memoryBytes, gpuLayers, layers, speed: speedOf(shape, share) };
 }
 
 /** Bytes per second that are read in practice: a GPU of the middle class, and two channels of main memory. */

@@ -22,12 +22,12 @@ const fit = (gpus: readonly number[], main: number, own = {}) =>
 
 describe('modelFit', () => {
   test.each([
-    ['a large card', [24], 4, { fit: 'card', cardLayers: 32, speed: 'good' }],
-    ['a card that holds half of it', [6], 16, { fit: 'part', cardLayers: 16, speed: 'slow' }],
-    ['the same with little main memory', [6], 4, { fit: 'no', cardLayers: 16 }],
-    ['a card that is full', [1], 16, { fit: 'processor', cardLayers: 0, speed: 'very slow' }],
-    ['two cards', [6, 6], 4, { fit: 'card', cardLayers: 32 }],
-    ['no card', [], 16, { fit: 'processor', cardLayers: 0 }],
+    ['a large card', [24], 4, { fit: 'card', gpuLayers: 32, speed: 'good' }],
+    ['a card that holds half of it', [6], 16, { fit: 'part', gpuLayers: 16, speed: 'slow' }],
+    ['the same with little main memory', [6], 4, { fit: 'no', gpuLayers: 16 }],
+    ['a card that is full', [1], 16, { fit: 'processor', gpuLayers: 0, speed: 'very slow' }],
+    ['two cards', [6, 6], 4, { fit: 'card', gpuLayers: 32 }],
+    ['no card', [], 16, { fit: 'processor', gpuLayers: 0 }],
     ['no card and little memory', [], 8, { fit: 'no' }],
   ])('%s', (_, gpus, main, expected) => {
     expect(fit(gpus, main)).toMatchObject({ ...expected, layers: 32 });

@@ -22,7 +22,7 @@ export const heuristics = {
   longestRun: true,
   recentSlots: true,
   fewSlots: true,
-  shortTexts: true,
+  shortSequences: true,
 } as const;
 
 export type Switches = Readonly<Record<keyof typeof heuristics, boolean>>;

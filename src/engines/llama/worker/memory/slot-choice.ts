@@ -111,7 +111,7 @@ function slotToReplace<One extends IndexedSlot>(
   const distance = ({ index }: One) => Math.min(...busy.map((other) => Math.abs(other - index)));
   const joins = ({ index }: One) => busy.includes(index - 1) && busy.includes(index + 1);
   const hasEmpty = oldestFirst[0]?.slot.cached.length === 0;
-  const maxEvicted = !on.shortTexts || (isFew && hasEmpty) ? 0 : maxRecompute;
+  const maxEvicted = !on.shortSequences || (isFew && hasEmpty) ? 0 : maxRecompute;
   const candidates = oldestFirst.filter((one) => evictable.includes(one) || one.slot.cached.length <= maxEvicted);
   return lowest(candidates, (one) => (on.joinedRuns && joins(one) ? 0 : distance(one)));
 }
