@@ -87,7 +87,7 @@ async function write(from, to, input, groups = []) {
  */
 function serverFiles(from, programs) {
   const path = (name) => join(from, `${name}.ts`);
-  const reports = ['server/report-commands', 'server/launcher'].map(path);
+  const reports = ['server/doctor', 'server/licenses', 'server/launcher'].map(path);
   const sets = (moduleOf) => {
     const reached = (modules, { later = false } = {}) => {
       const paths = new Set(modules);
@@ -97,6 +97,7 @@ function serverFiles(from, programs) {
       }
       return paths;
     };
+    for (const one of reports) if (!moduleOf(one)) throw new Error(`${one} is named here, and not in the bundle`);
     const commands = moduleOf(path('server/commands'))?.dynamicallyImportedIds ?? [];
     return {
       workers: reached(programs.filter((name) => name !== 'main').map(path), { later: true }),
