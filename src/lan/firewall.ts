@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 
 export type Firewall = 'ufw' | 'firewalld' | 'Windows' | 'macOS';
 
@@ -48,11 +48,7 @@ const openings: Readonly<Record<Firewall, (port: number) => string>> = {
 const ownSystem: FirewallSystem = {
   platform: process.platform,
   read: (path) => readFile(path, 'utf8').catch(() => ''),
-  exists: (path) =>
-    access(path).then(
-      () => true,
-      () => false,
-    ),
+  exists: async (path) => (await stat(path).catch(() => undefined)) !== undefined,
   run: (program, args) =>
     new Promise((resolve) => {
       execFile(program, [...args], { timeout: 2000, windowsHide: true }, (error, output) =>

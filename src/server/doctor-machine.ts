@@ -119,10 +119,7 @@ export async function checkFile(path: string, sha256?: string): Promise<void> {
 export async function folderFacts(
   path: string,
 ): Promise<{ readonly exists: boolean; readonly writable: boolean; readonly freeBytes: number }> {
-  const exists = await stat(path).then(
-    (facts) => facts.isDirectory(),
-    () => false,
-  );
+  const exists = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   const parent = dirname(path);
   if (!exists && parent !== path) return { ...(await folderFacts(parent)), exists };
   const { bavail, bsize } = await statfs(path);

@@ -110,7 +110,7 @@ async function start(command: LaunchCommand, options: LaunchOptions, agent: Agen
     terminal.line(`Using the Parley at ${running.url}.`);
     return onServer(agentServer(command, options, running));
   }
-  if (running && options.portGiven)
+  if (running && options.hasPort)
     throw new Error(`The Parley on port ${options.port} serves ${running.models.join(', ')}, not ${options.model}.`);
   const needsModel = options.model !== undefined || !options.serverFlags.some((flag) => /^--remote\b/.test(flag));
   const model = needsModel ? await chosenModel(command, options.model) : undefined;
@@ -169,10 +169,10 @@ function modelLine(number: number, { name, bytes, context }: Extract<ModelFacts,
 }
 
 /** A free port, unless one was named: the server belongs to the agent. Flags of the person win. */
-function serverArgs({ port, portGiven, password, serverFlags }: LaunchOptions, model?: string): readonly string[] {
+function serverArgs({ port, hasPort, password, serverFlags }: LaunchOptions, model?: string): readonly string[] {
   return [
     ...(model === undefined ? ['--nomodel'] : ['--model', model]),
-    ...['--port', String(portGiven ? port : 0), '--skiplauncher'],
+    ...['--port', String(hasPort ? port : 0), '--skiplauncher'],
     ...['--targetcontext', String(targetContext), '--defaultgenamt', String(replyTokens)],
     ...(password === undefined ? [] : [`--password=${password}`]),
     ...serverFlags,

@@ -8,7 +8,7 @@ test('readLaunchOptions: own options, flags of the server, and what follows -- f
     agent: 'codex',
     model: 'a.gguf',
     port: 6000,
-    portGiven: true,
+    hasPort: true,
     password: 'k',
     action: 'start',
     serverFlags: ['--gpulayers', '20'],
@@ -17,7 +17,7 @@ test('readLaunchOptions: own options, flags of the server, and what follows -- f
 });
 
 test('readLaunchOptions: nothing, and the actions', () => {
-  expect(read('')).toMatchObject({ agent: undefined, port: 5001, portGiven: false, agentArguments: [] });
+  expect(read('')).toMatchObject({ agent: undefined, port: 5001, hasPort: false, agentArguments: [] });
   expect(read('claude --config').action).toBe('config');
   expect(read('claude --restore').action).toBe('restore');
   expect(read('--help').action).toBe('help');

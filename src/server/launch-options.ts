@@ -27,7 +27,7 @@ export function readLaunchOptions(args: readonly string[], defaultPort: number) 
     agent,
     model: values['--model'],
     port,
-    portGiven: values['--port'] !== undefined,
+    hasPort: values['--port'] !== undefined,
     password: values['--password'],
     action,
     serverFlags: serverFlags as readonly string[],

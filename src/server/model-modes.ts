@@ -77,7 +77,7 @@ async function withModel(
 }
 
 async function serveModel(runtime: Runtime, settings: Settings, terminal: Terminal, opensPage: boolean): Promise<void> {
-  const given = givenModels(runtime.model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
+  const configuredModels = givenModels(runtime.model.taskModels).map(({ spec: { kind, name }, optional = false }) => ({
     name,
     kind,
     optional,
@@ -87,7 +87,7 @@ async function serveModel(runtime: Runtime, settings: Settings, terminal: Termin
     guardFaults({ facts: reportFacts(), log: (line) => terminal.line(line, { level: 'error' }) });
     runtime.resumeDownloads();
   };
-  await serve({ runtime, given, settings, terminal, opensPage, listening });
+  await serve({ runtime, configuredModels, settings, terminal, opensPage, listening });
 }
 
 function raisePriority(terminal: Terminal): void {

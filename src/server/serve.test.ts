@@ -18,7 +18,7 @@ function world(
   {
     failures = [],
     state,
-    given = [],
+    configuredModels = [],
     file,
     taskModels = {},
     opensPage = false,
@@ -29,7 +29,7 @@ function world(
   }: {
     failures?: Error[];
     state?: TextState;
-    given?: Serving['given'];
+    configuredModels?: Serving['configuredModels'];
     file?: string;
     taskModels?: Serving['runtime']['model']['taskModels'];
     opensPage?: boolean;
@@ -73,7 +73,7 @@ function world(
       exit: async (code) => void happened.push(`exit ${code}`),
       stop: (why) => void happened.push(`stopped: ${why}`),
     },
-    given: given ?? [],
+    configuredModels,
     settings: { ...defaultSettings, ...changes },
     terminal,
     opensPage,
@@ -120,7 +120,7 @@ describe('serve', () => {
 
   test('exits if a model of the command line cannot be loaded', async () => {
     const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
-    const { running, happened, written } = world({}, { given: [{ name: 'dream', kind: 'image', load }] });
+    const { running, happened, written } = world({}, { configuredModels: [{ name: 'dream', kind: 'image', load }] });
     await running;
     expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
     expect(written()).toContain('dream could not be loaded: damaged');
@@ -135,7 +135,7 @@ describe('serve', () => {
     };
     const told = world(
       {},
-      { given: [{ name: 'dream', kind: 'speech', load }], onTerminal: (made) => (terminal = made) },
+      { configuredModels: [{ name: 'dream', kind: 'speech', load }], onTerminal: (made) => (terminal = made) },
     );
     await told.running;
     expect(told.written().split('dream could not be loaded')).toHaveLength(2);
@@ -143,12 +143,12 @@ describe('serve', () => {
 
   test('continues without an optional model, and logs the reason', async () => {
     const loaded: string[] = [];
-    const given = [
+    const configuredModels = [
       { name: 'far', kind: 'image', optional: true, load: () => Promise.reject(new Error('away')) },
       { name: 'near', kind: 'music', load: async () => void loaded.push('near') },
     ];
     const taskModels = { image: {}, music: {} } as Serving['runtime']['model']['taskModels'];
-    const { running, happened, written } = world({}, { given, taskModels });
+    const { running, happened, written } = world({}, { configuredModels, taskModels });
     await running;
     expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);
     expect(written()).toMatch(/far could not be loaded: Error: away\nReady: text, music\. [\s\S]*Please connect/);

@@ -23,7 +23,7 @@ export interface Serving {
       readonly model: Pick<PreparedModel, 'taskModels' | 'file'>;
     };
   /** Models of other kinds that flags name; they are loaded after the text model. */
-  readonly given?: readonly GivenModel[];
+  readonly configuredModels?: readonly ConfiguredModel[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   /** Open the web client in the browser, as with `--launch`. */
@@ -37,7 +37,7 @@ export interface Serving {
   readonly isAlive?: (pid: number) => boolean;
 }
 
-interface GivenModel {
+interface ConfiguredModel {
   readonly name: string;
   readonly kind: string;
   readonly optional?: boolean;
@@ -58,7 +58,7 @@ export async function serve(serving: Serving): Promise<void> {
   const state = engine.state();
   // It was stopped before it was loaded.
   if (state.type === 'loading' && starts && !state.trouble) return;
-  const missing = state.type === 'failed' ? undefined : await loadGiven(serving);
+  const missing = state.type === 'failed' ? undefined : await loadConfigured(serving);
   if (!missing) {
     await app.server.close();
     return runtime.exit(3);
@@ -84,10 +84,14 @@ export async function serve(serving: Serving): Promise<void> {
 }
 
 /** Those that could not be loaded; undefined if one of them is not optional. */
-async function loadGiven({ given = [], settings, terminal }: Serving): Promise<readonly GivenModel[] | undefined> {
+async function loadConfigured({
+  configuredModels = [],
+  settings,
+  terminal,
+}: Serving): Promise<readonly ConfiguredModel[] | undefined> {
   if (settings.autoswapmode) return [];
-  const missing: GivenModel[] = [];
-  for (const model of given) {
+  const missing: ConfiguredModel[] = [];
+  for (const model of configuredModels) {
     const { name, optional = false } = model;
     try {
       await model.load();
