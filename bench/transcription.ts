@@ -2,7 +2,7 @@ import { wavFile } from '../src/audio/testing/waves.ts';
 import { ChunkCutter } from '../src/engines/transcription/cut.ts';
 import { type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
 import { openMoonshine } from '../src/engines/transcription/sherpa.ts';
-import { type EarsModel, earsModels, findEars } from '../src/engines/transcription/whisper-onnx/pack.ts';
+import { type WhisperPack, whisperPacks, findWhisperPack } from '../src/engines/transcription/whisper-onnx/pack.ts';
 import { openWhisperOnnx } from '../src/engines/transcription/whisper-onnx/recogniser.ts';
 import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
 import type { BenchOptions } from './options.ts';
@@ -33,24 +33,24 @@ interface Cost {
  */
 export async function transcriptionBench(options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { name } of [{ name: 'moonshine' }, ...earsModels.filter(isInstalled)]) {
+  for (const { name } of [{ name: 'moonshine' }, ...whisperPacks.filter(isInstalled)]) {
     rows.push(...(await measure(name, options)));
   }
   return rows;
 }
 
 /** With models of packs, if they are installed. */
-function isInstalled(model: EarsModel): boolean {
+function isInstalled(model: WhisperPack): boolean {
   try {
-    return findEars(model) !== '';
+    return findWhisperPack(model) !== '';
   } catch {
     return false;
   }
 }
 
 async function openRecogniser(name: string, threads: number): Promise<Recogniser> {
-  const model = earsModels.find((each) => each.name === name);
-  return model ? openWhisperOnnx(findEars(model), { name, threads }) : openMoonshine(threads);
+  const model = whisperPacks.find((each) => each.name === name);
+  return model ? openWhisperOnnx(findWhisperPack(model), { name, threads }) : openMoonshine(threads);
 }
 
 async function measure(name: string, { server, quick, threads = 2, log }: BenchOptions): Promise<Row[]> {
@@ -129,11 +129,11 @@ async function cost(processes: readonly number[], work: () => Promise<void>): Pr
   return { seconds: (performance.now() - startedAt) / 1000, processorSeconds: spent() - before };
 }
 
-async function chunks(sound: Float32Array, { longestSeconds }: Recogniser): Promise<readonly Float32Array[]> {
+async function chunks(sound: Float32Array, { maxChunkSeconds }: Recogniser): Promise<readonly Float32Array[]> {
   const voice = await VoiceActivity.open();
   const cutter = new ChunkCutter({
-    longest: longestSeconds * soundRate,
-    widestPause: 2 * soundRate,
+    maxLength: maxChunkSeconds * soundRate,
+    maxPause: 2 * soundRate,
     margin: 0.4 * soundRate,
     quietest: (_, to) => to,
   });

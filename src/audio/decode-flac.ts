@@ -9,19 +9,19 @@ export async function* decodeFlac(file: Uint8Array, limit: DurationLimit): Async
   const bytes = file.subarray(endOfTags(file));
   const declared = flacSamples(bytes);
   limit.checkDeclared(declared, flacRate(bytes));
-  let [read, given, decoded] = [0, 0, 0];
+  let [read, fed, decoded] = [0, 0, 0];
   function* parts(): Generator<Uint8Array> {
     for (const part of flacParts(framesOf(bytes))) {
-      given += part.length;
+      fed += part.length;
       yield part;
     }
   }
   for await (const piece of decodeSlices(parts(), () => import('@audio/decode-flac'))) {
     const samples = piece.channels[0]?.length ?? 0;
     read += samples;
-    if (samples > 0) decoded = given;
+    if (samples > 0) decoded = fed;
     // Searching for a frame takes longer with each byte that belongs to none.
-    if (given - decoded > maxGapBytes) throw unreadable('much of this FLAC file is no sound');
+    if (fed - decoded > maxGapBytes) throw unreadable('much of this FLAC file is no sound');
     yield piece;
   }
   if (read > 0 && read < declared) {

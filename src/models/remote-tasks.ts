@@ -27,7 +27,7 @@ export function backendPool(
     capability,
     startTimer: engineTimer,
     now: () => performance.now(),
-    say: (line) => terminal.line(line),
+    log: (line) => terminal.line(line),
   });
 }
 

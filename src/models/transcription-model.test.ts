@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
-import type { EarsModel } from '../engines/transcription/whisper-onnx/pack.ts';
+import type { WhisperPack } from '../engines/transcription/whisper-onnx/pack.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { taskModels } from './engine-kinds.ts';
 import { transcriptionModel } from './transcription-model.ts';
@@ -16,7 +16,7 @@ const tools = { terminal, text: { name: '', file: undefined } };
 /** Only these packs are installed. */
 const packs =
   (...installed: readonly string[]) =>
-  ({ pack }: EarsModel): string => {
+  ({ pack }: WhisperPack): string => {
     if (!installed.includes(pack)) throw new Error(`the pack ${pack} is not installed`);
     return `/packs/${pack}`;
   };

@@ -4,7 +4,7 @@ import type { Settings } from '../config/flags.ts';
 import type { TranscriptionFacts } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
 import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
-import { type EarsModel, earsModels, findEars } from '../engines/transcription/whisper-onnx/pack.ts';
+import { type WhisperPack, whisperPacks, findWhisperPack } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
 import { builtIn, isMissing, type ModelTools, type TranscriptionModel, workerSpec } from './task-model.ts';
@@ -17,22 +17,22 @@ export const transcriptionPackages: EnginePackages = (system) => [
   onnxPackage(system),
   ...['', '-vulkan', '-cuda'].map((variant) => whisperPackage(system, variant)),
   libraryPackage,
-  ...earsModels.map(({ packageName }) => packageName),
+  ...whisperPacks.map(({ packageName }) => packageName),
 ];
 
 /** The model of `--whispermodel`, that of an installed pack, or the built-in one. */
 export function transcriptionModel(
   settings: Settings,
   { terminal }: ModelTools,
-  find: (model: EarsModel) => string = findEars,
+  find: (model: WhisperPack) => string = findWhisperPack,
 ): TranscriptionModel {
   const threads = engineThreads(0, settings);
   const named = settings.whispermodel;
-  const ofPack = earsModels.find((model) => (named === '' ? !isMissing(() => find(model)) : model.name === named));
-  if (ofPack) return earsModel(ofPack);
+  const ofPack = whisperPacks.find((model) => (named === '' ? !isMissing(() => find(model)) : model.name === named));
+  if (ofPack) return packModel(ofPack);
   return named === '' || named === 'moonshine' ? moonshine() : whisperFile(resolve(named));
 
-  function earsModel(model: EarsModel): TranscriptionModel {
+  function packModel(model: WhisperPack): TranscriptionModel {
     const { name, bytes } = model;
     const options: Options = () => ({ type: 'whisper-onnx', folder: find(model), name, threads });
     return { given: named !== '', spec: specOf(name, async () => bytes, options, named === '' ? builtIn : {}) };

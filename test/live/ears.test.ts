@@ -2,12 +2,12 @@ import OpenAI, { toFile } from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { joined, silence, spoken } from '../../bench/spoken.ts';
 import { wavFile } from '../../src/audio/testing/waves.ts';
-import { earsModels, findEars } from '../../src/engines/transcription/whisper-onnx/pack.ts';
+import { whisperPacks, findWhisperPack } from '../../src/engines/transcription/whisper-onnx/pack.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 /** The real Whisper of the packs `ears` and `ears-small`. `PARLEY_PACKS=FOLDER npx vitest run --project live test/live/ears.test.ts` runs it. */
 process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
-const installed = earsModels.filter((model) => reasonAgainst(() => findEars(model)) === undefined);
+const installed = whisperPacks.filter((model) => reasonAgainst(() => findWhisperPack(model)) === undefined);
 if (installed.length === 0) console.log('The tests of Whisper are skipped: the pack ears is not installed.');
 
 const startServer = liveServers();

@@ -90,7 +90,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   #nextTry: ReturnType<StartTimer> | undefined;
   #stopping: Promise<void> | undefined;
   /** A killed process that has not exited yet. */
-  #dying: { readonly child: Child<Outgoing>; readonly gone: () => void } | undefined;
+  #dying: { readonly child: Child<Outgoing>; readonly exited: () => void } | undefined;
   readonly #recovery = new Recovery();
   /** Calls that the host answers or refuses. */
   readonly calls: PendingCalls;
@@ -252,10 +252,10 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
     this.#crashed(new AppError('engine-silent', { capability: this.deps.capability }));
     this.#state = { type: 'lost' };
     child.kill();
-    const timer = this.deps.startTimer(maxExitMs, () => this.#dying?.gone());
+    const timer = this.deps.startTimer(maxExitMs, () => this.#dying?.exited());
     this.#dying = {
       child,
-      gone: () => {
+      exited: () => {
         timer.cancel();
         this.#dying = undefined;
         if (!this.#stopping) this.#comeBack('silent', undefined, 'the engine process did not answer any more');
@@ -264,7 +264,7 @@ export class EngineProcess<Outgoing, Incoming extends { readonly type: string },
   }
 
   #exited(child: Child<Outgoing>, exit: ChildExit): void {
-    if (this.#dying?.child === child) this.#dying.gone();
+    if (this.#dying?.child === child) this.#dying.exited();
     if (this.#child !== child) return;
     this.#child = undefined;
     this.#crashed(new AppError('engine-lost', { capability: this.deps.capability }));

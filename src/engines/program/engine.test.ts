@@ -41,7 +41,7 @@ function engineOf(
     capability: 'text',
     startTimer,
     now: () => performance.now(),
-    say: () => undefined,
+    log: () => undefined,
   });
   const engine = new ProgramEngine({
     name: 'fake',

@@ -131,7 +131,7 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioDeps> implements 
     const answer = await onBackend(this.pool, options, ({ backend: { connection, address }, model: { id } }) =>
       transcribed(connection, request, id, { signal, sent, pass: address.pass }),
     );
-    const { text, duration, language: found, segments: listed, words: timed } = objectAt(answer);
+    const { text, duration, language: detectedLanguage, segments: listed, words: timed } = objectAt(answer);
     if (textAt(text) === undefined && !Array.isArray(listed))
       throw new AppError('remote-answer', { backend: this.deps.name, reason: 'it has no text' });
     const segments = listAt(listed).map((one) => segmentOf(objectAt(one)));
@@ -144,7 +144,7 @@ export class RemoteTranscription extends RemoteTaskEngine<AudioDeps> implements 
       const own = segment.words ?? outer.filter(({ start }) => start >= segment.start && start < segment.end);
       yield { type: 'segment', segment: words ? { ...segment, words: own } : withoutWords(segment) };
     }
-    const code = translate ? 'en' : (languageCode(textAt(found) ?? '') ?? language ?? 'en');
+    const code = translate ? 'en' : (languageCode(textAt(detectedLanguage) ?? '') ?? language ?? 'en');
     const notes =
       words && all.some((one) => !one.words) && outer.length === 0 ? ['the backend gave no times of words'] : [];
     yield { type: 'finish', seconds, language: code, notes };
@@ -245,8 +245,8 @@ function wordOf({ word, start, end }: Fields): TimedWord {
 export async function identifySound(connection: BackendConnection, name: string) {
   const unlisted = { kind: 'audio', models: [{ id: name, name, contextSize: undefined, embeds: false }] } as const;
   try {
-    const found = await identifyByModels(connection);
-    return found.models.length > 0 ? found : { ...unlisted, inputs: found.inputs };
+    const detectedLanguage = await identifyByModels(connection);
+    return detectedLanguage.models.length > 0 ? detectedLanguage : { ...unlisted, inputs: detectedLanguage.inputs };
   } catch (error) {
     if (error instanceof RemoteFailure && error.isMissing)
       return { ...unlisted, inputs: { image: false, audio: false } };

@@ -13,7 +13,7 @@ export interface BackendPoolDeps extends Pick<BackendDeps, 'startTimer' | 'now'>
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Capability for messages such as "The text engine is not there". */
   readonly capability: string;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** How backends are identified; by the OpenAI API unless given. */
   readonly identify?: BackendDeps['identify'];
 }
@@ -52,8 +52,8 @@ export class BackendPool {
   }
 
   #backend(address: RemoteAddress, key: string | undefined): Backend {
-    const { startTimer, now, identify = identifyByModels, say } = this.deps;
-    const changed = (backend: Backend): void => say(backendLine(backend, backend.model(undefined)));
+    const { startTimer, now, identify = identifyByModels, log } = this.deps;
+    const changed = (backend: Backend): void => log(backendLine(backend, backend.model(undefined)));
     return new Backend({ address, key, startTimer, now, identify, changed });
   }
 
@@ -123,8 +123,8 @@ export class BackendPool {
     const reasons = all.flatMap(({ state, address }) =>
       'reason' in state ? [`${new URL(address.base).origin} ${state.reason}`] : [],
     );
-    const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
-    const reason = shown.join('; ') || 'none of the remote backends has this model';
+    const listed = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
+    const reason = listed.join('; ') || 'none of the remote backends has this model';
     const prefix = reasons.length === 1 ? 'The remote backend at ' : 'No remote backend can be used: ';
     return { reason, sentence: `${prefix}${reason}.`, retryAfterSeconds: Math.ceil(Math.min(...waits, 30)) };
   }

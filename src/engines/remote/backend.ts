@@ -80,12 +80,12 @@ export class Backend {
     const { model: chosen, purpose } = this.address;
     if (chosen !== undefined) {
       const known = listed.find(({ id }) => id === chosen) ?? listed.find((one) => one.name === shownName(chosen));
-      const made = known ?? { id: chosen, name: shownName(chosen), contextSize: undefined, embeds: false };
-      return name === undefined || made.name === name ? made : undefined;
+      const model = known ?? { id: chosen, name: shownName(chosen), contextSize: undefined, embeds: false };
+      return name === undefined || model.name === name ? model : undefined;
     }
     if (name !== undefined) return listed.find((one) => one.name === name);
-    const wanted = listed.filter(({ embeds }) => embeds === (purpose === 'embeddings'));
-    return wanted[0] ?? listed[0];
+    const suitable = listed.filter(({ embeds }) => embeds === (purpose === 'embeddings'));
+    return suitable[0] ?? listed[0];
   }
 
   /** Whether it accepts requests. */

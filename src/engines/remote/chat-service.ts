@@ -18,11 +18,11 @@ type RemoteChatDeps = Pick<ReplyDeps, 'text' | 'serverTools' | 'compactions' | '
 
 /** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
 export function remoteChatService({ text, tokens, serverTools, ...summaries }: RemoteChatDeps): ChatService {
-  const answer: ReplyDeps['answer'] = async (request, reservation, _signal, tell, room) => {
+  const answer: ReplyDeps['answer'] = async (request, reservation, _signal, emit, drained) => {
     refuseUnknownTool(request);
-    for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
-      tell(event);
-      await room();
+    for await (const event of reservation.generate(consoleSummary(request), asChat(request))) {
+      emit(event);
+      await drained();
     }
   };
   const replies: ChatService['replies'] = (request, context, count) => {
@@ -59,12 +59,12 @@ const asChat =
   };
 
 /** Summary for the console: the last message. */
-function shownRequest({ controls, conversation, memory }: ChatRequest): GenerationRequest {
+function consoleSummary({ controls, conversation, memory }: ChatRequest): GenerationRequest {
   const { messages, media } = conversation;
   const last = messages.at(-1);
-  const words = last ? plainText(last.content) : '';
-  const shown = last?.content.flatMap((part) => (part.type === 'medium' ? mediumPlaceholder(media, part.index) : []));
-  return { ...controls, media, prompt: words + (shown ?? []).join(''), memory };
+  const lastText = last ? plainText(last.content) : '';
+  const mediaMarkers = last?.content.flatMap((part) => (part.type === 'medium' ? mediumPlaceholder(media, part.index) : []));
+  return { ...controls, media, prompt: lastText + (mediaMarkers ?? []).join(''), memory };
 }
 
 /** For tool calls without an id. */

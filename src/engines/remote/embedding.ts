@@ -25,10 +25,10 @@ export class RemoteEmbedding
     return this.#facts;
   }
 
-  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal, sent?: SentFields) {
-    if (wanted !== undefined) {
+  async embed({ inputs, truncate, pooling: requestedPooling }: EmbeddingRequest, signal: AbortSignal, sent?: SentFields) {
+    if (requestedPooling !== undefined) {
       const instead = 'the remote backend chooses the pooling';
-      throw new AppError('unsupported', { feature: `pooling ${wanted}`, instead });
+      throw new AppError('unsupported', { feature: `pooling ${requestedPooling}`, instead });
     }
     const vectors: (readonly Float32Array[])[] = Array.from({ length: inputs.length });
     const tokens: number[] = Array.from({ length: inputs.length }, () => 0);
@@ -70,8 +70,8 @@ export class RemoteEmbedding
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
-      const place = numberAt(result.index);
-      if (place !== undefined && place in scores) scores[place] = numberAt(result.relevance_score) ?? Number.NaN;
+      const index = numberAt(result.index);
+      if (index !== undefined && index in scores) scores[index] = numberAt(result.relevance_score) ?? Number.NaN;
     }
     if (scores.some(Number.isNaN)) throw new RemoteFailure('failed', facts.host, 'it ranked not all documents');
     return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
@@ -117,17 +117,17 @@ function vectorOf(value: unknown): Float32Array {
   const encoded = textAt(value);
   if (encoded === undefined) return Float32Array.from(listAt(value) as readonly number[]);
   const bytes = Buffer.from(encoded, 'base64');
-  return Float32Array.from({ length: bytes.length >> 2 }, (_, place) => bytes.readFloatLE(place * 4));
+  return Float32Array.from({ length: bytes.length >> 2 }, (_, index) => bytes.readFloatLE(index * 4));
 }
 
 /** Indexes of the inputs per batch: texts and token lists are sent separately. */
 function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[])[] {
-  const found: number[][] = [];
+  const result: number[][] = [];
   for (const isText of [true, false]) {
     const group = [...inputs.keys()].filter((index) => (typeof inputs[index] === 'string') === isText);
-    for (let start = 0; start < group.length; start += maxInputs) found.push(group.slice(start, start + maxInputs));
+    for (let start = 0; start < group.length; start += maxInputs) result.push(group.slice(start, start + maxInputs));
   }
-  return found;
+  return result;
 }
 
 /** Backends report only the sum of tokens; it is divided by the lengths of the inputs. */

@@ -69,8 +69,8 @@ export function messageOf(body: string): string {
   const { error, errors, message, detail } = objectAt(value);
   const details = listAt(detail).map((one) => textAt(objectAt(one).msg) ?? '');
   // Beside another message, `error` has only its type.
-  const places = [objectAt(error).message, errors, message, detail, objectAt(detail).msg, details.join('; '), error];
-  return plain(places.map(textAt).find((text) => text !== undefined && text !== '') ?? '');
+  const candidates = [objectAt(error).message, errors, message, detail, objectAt(detail).msg, details.join('; '), error];
+  return plain(candidates.map(textAt).find((text) => text !== undefined && text !== '') ?? '');
 }
 
 function plain(text: string): string {
@@ -102,9 +102,9 @@ export function clientError(failure: unknown, capability: string): AppError {
 
 /** What is wrong with a backend, as the end of a sentence that begins with its address. */
 export function problemOf(type: FailureType, message: string): string {
-  const words = withoutEnd(message);
-  if (type === 'unreachable') return `is not reachable: ${words}`;
-  return type === 'unwilling' ? `takes no requests now: ${words}` : `cannot be used: ${words}`;
+  const reason = withoutEnd(message);
+  if (type === 'unreachable') return `is not reachable: ${reason}`;
+  return type === 'unwilling' ? `takes no requests now: ${reason}` : `cannot be used: ${reason}`;
 }
 
 /** Made to fit into a sentence. */

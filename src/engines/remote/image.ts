@@ -84,11 +84,11 @@ function imageQuestion(request: ImageRequest, { kind, host, model: { id } }: Fac
   return { path: '/v1/images/edits', body };
 }
 
-function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, drawn: number): readonly string[] {
+function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, generated: number): readonly string[] {
   const { native } = kinds[kind];
   return [
     ...(native ? [] : ['steps, guidance, sampler and seed are those of the remote backend']),
     ...(negativePrompt !== '' && !native ? ['negative_prompt is not supported by the remote backend'] : []),
-    ...(drawn < count ? [`${host} gave ${drawn} of ${count} pictures`] : []),
+    ...(generated < count ? [`${host} gave ${generated} of ${count} pictures`] : []),
   ];
 }

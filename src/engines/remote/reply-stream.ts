@@ -80,8 +80,8 @@ export class ReplyStream {
     const choice = objectAt(listAt(chunk.choices)[0]);
     this.#reason = textAt(choice.finish_reason) ?? this.#reason;
     this.#stopText = textAt(choice.stop_reason) ?? this.#stopText;
-    const said = this.options.form === 'chat' ? this.#delta(choice) : this.#text(choice);
-    const events = chunk.warnings ? [...said, ...warningsOf(chunk.warnings)] : said;
+    const deltas = this.options.form === 'chat' ? this.#delta(choice) : this.#text(choice);
+    const events = chunk.warnings ? [...deltas, ...warningsOf(chunk.warnings)] : deltas;
     if (events.length > 0) this.#firstAt ??= this.options.now();
     return events;
   }
@@ -116,14 +116,14 @@ export class ReplyStream {
     const logprobs = choice.logprobs ? chatLogprobs(choice.logprobs) : undefined;
     const reasoning = textAt(delta.reasoning_content) ?? textAt(delta.reasoning) ?? '';
     const text = textAt(delta.content) ?? textAt(delta.refusal) ?? '';
-    if (text !== '' && reasoning === '' && delta.tool_calls === undefined) return this.#said(text, logprobs);
+    if (text !== '' && reasoning === '' && delta.tool_calls === undefined) return this.#content(text, logprobs);
     const events: GenerationEvent[] = [];
     if (reasoning !== '') {
       this.#thinkingPieces += 1;
       this.#weigh(reasoning.length);
       events.push(...this.#thinking.reasoning(reasoning, text === '' ? logprobs : undefined));
     }
-    if (text !== '') events.push(...this.#said(text, logprobs));
+    if (text !== '') events.push(...this.#content(text, logprobs));
     if (delta.tool_calls) {
       const called = this.#calls.read(delta.tool_calls);
       this.#weigh(called.reduce((sum, event) => sum + (event.type === 'tool-delta' ? event.json.length : 0), 0));
@@ -135,10 +135,10 @@ export class ReplyStream {
   #text(choice: Fields): readonly GenerationEvent[] {
     const text = textAt(choice.text) ?? '';
     const logprobs = choice.logprobs ? completionLogprobs(choice.logprobs) : undefined;
-    return text === '' && !logprobs ? [] : this.#said(text, logprobs);
+    return text === '' && !logprobs ? [] : this.#content(text, logprobs);
   }
 
-  #said(text: string, logprobs: ReturnType<typeof chatLogprobs>): readonly GenerationEvent[] {
+  #content(text: string, logprobs: ReturnType<typeof chatLogprobs>): readonly GenerationEvent[] {
     this.#pieces += 1;
     this.#weigh(text.length);
     return this.#thinking.text(text, logprobs);
@@ -209,8 +209,8 @@ export function lost(host: string, reason: string): AppError {
 /** A string, or an object with a message and perhaps a status. */
 function streamErrorOf(error: unknown): StreamError {
   const { message, code, status, type } = objectAt(error);
-  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it sent an error without a message';
-  return new StreamError(words, numberAt(code) ?? numberAt(status) ?? 500);
+  const text = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it sent an error without a message';
+  return new StreamError(text, numberAt(code) ?? numberAt(status) ?? 500);
 }
 
 /** Most backends do not send token ids. */
@@ -272,16 +272,16 @@ class Thinking {
   }
 
   text(text: string, logprobs: Figures): GenerationEvent[] {
-    const said = this.#closed() + text;
-    if (!this.#splitter) return [textDelta(said, logprobs)];
-    return withFigures(this.#splitter.push(said), logprobs);
+    const content = this.#closed() + text;
+    if (!this.#splitter) return [textDelta(content, logprobs)];
+    return withFigures(this.#splitter.push(content), logprobs);
   }
 
   reasoning(text: string, logprobs: Figures): GenerationEvent[] {
     if (this.options.separate) return [{ type: 'reasoning-delta', text, ...(logprobs ? { logprobs } : {}) }];
-    const said = this.#tagOpen ? text : `<think>\n${text}`;
+    const content = this.#tagOpen ? text : `<think>\n${text}`;
     this.#tagOpen = true;
-    return [textDelta(said, logprobs)];
+    return [textDelta(content, logprobs)];
   }
 
   /** Flushes buffered text. */

@@ -172,9 +172,9 @@ describe('chatBody: last assistant message', () => {
   });
 
   test('is not continued on request', () => {
-    const asked = { conversation: begun, continueAssistantTurn: false };
-    expect(body(asked, 'parley').fields.continue_assistant_turn).toBe(false);
-    expect(body(asked).fields).not.toHaveProperty('continue_final_message');
+    const requested = { conversation: begun, continueAssistantTurn: false };
+    expect(body(requested, 'parley').fields.continue_assistant_turn).toBe(false);
+    expect(body(requested).fields).not.toHaveProperty('continue_final_message');
   });
 });
 

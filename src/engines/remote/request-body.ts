@@ -160,11 +160,11 @@ interface ControlFacts {
 /** A control other than a sampler: whether it has an effect, and its fields; undefined if the backend does not support it. */
 interface Rule {
   readonly name: string;
-  readonly asked: boolean;
+  readonly requested: boolean;
   readonly fields: WireBody | undefined;
 }
 
-const rule = (name: string, asked: boolean, fields: WireBody | undefined): Rule => ({ name, asked, fields });
+const rule = (name: string, requested: boolean, fields: WireBody | undefined): Rule => ({ name, requested, fields });
 
 function controlRules(controls: GenerationControls, kind: RemoteKind): readonly Rule[] {
   const { stop, endTokens, logitBias, bannedTokens, bannedStrings, guidance, maxContext, sampling, adapters } =
@@ -173,8 +173,8 @@ function controlRules(controls: GenerationControls, kind: RemoteKind): readonly 
   const native = (fields: WireBody) => ({ parley: fields, koboldcpp: fields });
   const vllmAnd = (fields: WireBody) => ({ vllm: fields, sglang: fields });
   // Few are asked for: only their fields are made.
-  const byKind = (name: string, asked: boolean, send: () => Partial<Record<RemoteKind, WireBody>>) =>
-    rule(name, asked, asked ? send()[kind] : undefined);
+  const byKind = (name: string, requested: boolean, send: () => Partial<Record<RemoteKind, WireBody>>) =>
+    rule(name, requested, requested ? send()[kind] : undefined);
   return [
     byKind('trim_stop', !controls.trimStop && stop.length > 0, () => ({
       ...native({ trim_stop: false }),
@@ -239,16 +239,16 @@ export function controlsBody(
   more: readonly Rule[] = [],
 ): ControlsBody {
   const samplers = samplersBody(controls, facts);
-  const asked = [...controlRules(controls, facts.kind), ...more].filter((one) => one.asked);
+  const requested = [...controlRules(controls, facts.kind), ...more].filter((one) => one.requested);
   return {
     fields: {
       max_tokens: controls.maxTokens,
       ...(controls.stop.length > 0 ? { stop: controls.stop } : {}),
       ...samplers.fields,
-      ...Object.assign({}, ...asked.map(({ fields }) => fields)),
+      ...Object.assign({}, ...requested.map(({ fields }) => fields)),
       ...grammarBody(controls, facts),
     },
-    ignored: [...samplers.ignored, ...asked.filter(({ fields }) => !fields).map(({ name }) => name)],
+    ignored: [...samplers.ignored, ...requested.filter(({ fields }) => !fields).map(({ name }) => name)],
   };
 }
 

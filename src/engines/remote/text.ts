@@ -32,7 +32,7 @@ interface RemoteTextDeps {
 export class RemoteText extends PoolLifecycle implements TextEngine {
   readonly tokens: RemoteTokens;
   /** Last known identity. */
-  #seen: Backend | undefined;
+  #lastSeen: Backend | undefined;
   #model: { readonly of: Backend; readonly identity: object | undefined; readonly model: TextModel } | undefined;
 
   constructor(private readonly deps: RemoteTextDeps) {
@@ -44,15 +44,15 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
     const { pool, model, name } = this.deps;
     const serving = pool.serving(model);
     const open = serving.find((backend) => backend.isOpen());
-    this.#seen = open ?? this.#seen;
+    this.#lastSeen = open ?? this.#lastSeen;
     if (open) return { type: 'ready', model: this.#describe(open) };
     const untried = pool.backends.every(({ state }) => state.type === 'unknown');
     return { type: 'loading', name, progress: 0, ...(untried ? {} : { trouble: pool.trouble(model) }) };
   }
 
   contextSize(): number {
-    const seen = this.#seen ?? this.deps.pool.serving(this.deps.model)[0];
-    return seen?.model(this.deps.model)?.contextSize ?? this.deps.defaultContext;
+    const lastSeen = this.#lastSeen ?? this.deps.pool.serving(this.deps.model)[0];
+    return lastSeen?.model(this.deps.model)?.contextSize ?? this.deps.defaultContext;
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
@@ -89,12 +89,12 @@ export class RemoteText extends PoolLifecycle implements TextEngine {
   #describe(backend: Backend): TextModel {
     const { identity } = backend;
     if (this.#model?.of === backend && this.#model.identity === identity) return this.#model.model;
-    const { pool, model: wanted, defaultContext, name } = this.deps;
-    const found = backend.model(wanted);
-    const contextSize = found?.contextSize ?? defaultContext;
-    const hosts = pool.serving(wanted).map(({ address }) => address.host);
+    const { pool, model: requestedModel, defaultContext, name } = this.deps;
+    const served = backend.model(requestedModel);
+    const contextSize = served?.contextSize ?? defaultContext;
+    const hosts = pool.serving(requestedModel).map(({ address }) => address.host);
     const model: TextModel = {
-      name: found?.name ?? name,
+      name: served?.name ?? name,
       path: '',
       contextSize,
       trainedContext: contextSize,
@@ -242,7 +242,7 @@ class Attempt {
     const sink = {
       head: (headers: IncomingHttpHeaders, backpressure: Backpressure) => {
         const sent = headers['x-parley-ignored'];
-        if (typeof sent === 'string') this.#ignored = [...left, ...sent.split(', ').filter(this.#wasAsked)];
+        if (typeof sent === 'string') this.#ignored = [...left, ...sent.split(', ').filter(this.#wasRequested)];
         this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
         opened(backpressure);
       },
@@ -273,7 +273,7 @@ class Attempt {
   }
 
   /** Every backend that can is asked for it; an older one ignores it. */
-  readonly #wasAsked = (field: string): boolean => field !== 'return_progress' || this.sink.reportsProgress === true;
+  readonly #wasRequested = (field: string): boolean => field !== 'return_progress' || this.sink.reportsProgress === true;
 
   /** No output yet: another backend may still take over. A client that waits for the figures has to know the length of its prompt. */
   #reading({ total, cached, processed }: RemoteProgress): void {

@@ -66,12 +66,12 @@ export class RemoteTokens {
     const options = { model: this.model, affinity: feature, signal: signal ?? new AbortController().signal };
     const limits = { milliseconds: timeoutMs, signal: options.signal };
     return onBackend(this.pool, options, async ({ backend: { kind, address, connection }, model }) => {
-      const asked = question(kind, model.id);
-      if (!asked) {
+      const request = question(kind, model.id);
+      if (!request) {
         const instead = `the engine at ${address.host} (${kinds[kind].title}) has no way to ask for it`;
         throw new AppError('unsupported', { feature, instead });
       }
-      const answer = asked.read(await connection.json('POST', asked.path, asked.body, limits));
+      const answer = request.read(await connection.json('POST', request.path, request.body, limits));
       if (answer !== undefined) return answer;
       const reason = `${address.host} gave no tokens`;
       throw new AppError('engine-failed', { capability: this.pool.capability, reason });

@@ -26,7 +26,7 @@ function world({ fails = '', notes = [] as string[], drained = (): Promise<void>
     voices: [],
     readable: (text) => ({ text, notes }),
     ignored: ({ instruction }) => (instruction === '' ? [] : ['no instructions']),
-    say: async (sentence) => {
+    synthesize: async (sentence) => {
       story.push(`say ${sentence.trim()}`);
       if (fails !== '' && sentence.includes(fails)) throw new Error('it broke');
       return { samples: new Float32Array(rate).fill(0.25), rate };

@@ -28,7 +28,7 @@ export async function speak(
     for (const sentence of piecesOf(text, synthesiser)) {
       if (signal.aborted) return;
       if (!/[\p{L}\p{N}\p{S}]/u.test(sentence)) continue;
-      const { samples, rate } = await synthesiser.say(sentence, request, watch, signal);
+      const { samples, rate } = await synthesiser.synthesize(sentence, request, watch, signal);
       encoder ??= await encoders.take(format, { rate, streamed });
       usedRate = rate;
       seconds += samples.length / rate;
@@ -115,7 +115,7 @@ export interface Synthesiser {
   /** Notes about ignored fields of the request. */
   ignored(request: SpeechRequest): readonly string[];
   /** May stop in the middle when the signal is aborted. */
-  say(sentence: string, manner: Manner, watch: TaskTools<never>['watch'], signal?: AbortSignal): Promise<Sound>;
+  synthesize(sentence: string, manner: Manner, watch: TaskTools<never>['watch'], signal?: AbortSignal): Promise<Sound>;
 }
 
 /** Notes for a voice that speaks one language (two letters, if known) and takes no instructions. */

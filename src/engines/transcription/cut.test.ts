@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Chunk, ChunkCutter, type CutOptions, type Span } from './cut.ts';
 
-const usual: CutOptions = { longest: 100, widestPause: 20, margin: 5, quietest: (_, to) => to };
+const usual: CutOptions = { maxLength: 100, maxPause: 20, margin: 5, quietest: (_, to) => to };
 
 function cut(spans: readonly Span[], length: number, own: Partial<CutOptions> = {}): readonly Chunk[] {
   const cutter = new ChunkCutter({ ...usual, ...own });
@@ -22,7 +22,7 @@ describe('ChunkCutter', () => {
   });
 
   test('keeps the margin within the recording', () => {
-    expect(borders(cut([span(2, 98)], 100, { longest: 200 }))).toEqual([[0, 100]]);
+    expect(borders(cut([span(2, 98)], 100, { maxLength: 200 }))).toEqual([[0, 100]]);
   });
 
   test('joins neighbouring spans as long as they fit', () => {
@@ -93,18 +93,18 @@ describe('ChunkCutter: any spans', () => {
       });
     });
   const options = fc.record({
-    longest: fc.integer({ min: 40, max: 300 }),
-    widestPause: fc.integer({ min: 0, max: 80 }),
+    maxLength: fc.integer({ min: 40, max: 300 }),
+    maxPause: fc.integer({ min: 0, max: 80 }),
     margin: fc.integer({ min: 0, max: 12 }),
     share: fc.double({ min: 0, max: 1, noNaN: true }),
   });
 
-  const holds = (law: (chunks: readonly Chunk[], spans: readonly Span[], longest: number, length: number) => void) =>
+  const holds = (law: (chunks: readonly Chunk[], spans: readonly Span[], maxLength: number, length: number) => void) =>
     fc.assert(
       fc.property(speech, options, fc.nat(50), (spans, { share, ...own }, rest) => {
         const length = (spans.at(-1)?.end ?? 0) + rest;
         const quietest = (from: number, to: number): number => Math.round(from + (to - from) * share);
-        law(cut(spans, length, { ...own, quietest }), spans, own.longest, length);
+        law(cut(spans, length, { ...own, quietest }), spans, own.maxLength, length);
       }),
     );
 
@@ -123,8 +123,8 @@ describe('ChunkCutter: any spans', () => {
   });
 
   test('no chunk is too long', () => {
-    holds((chunks, _, longest) => {
-      for (const { start, end } of chunks) expect(end - start).toBeLessThanOrEqual(longest);
+    holds((chunks, _, maxLength) => {
+      for (const { start, end } of chunks) expect(end - start).toBeLessThanOrEqual(maxLength);
     });
   });
 

@@ -11,9 +11,9 @@ export interface Chunk extends Span {
 
 export interface CutOptions {
   /** Maximum length of a chunk. */
-  readonly longest: number;
+  readonly maxLength: number;
   /** A longer pause ends a chunk. */
-  readonly widestPause: number;
+  readonly maxPause: number;
   /** Audio before and after the speech, if possible: voices rise and fade. */
   readonly margin: number;
   /** Where to cut speech without pauses: the quietest position within this range. */
@@ -40,7 +40,7 @@ export class ChunkCutter {
   /** Later spans start at this sample or after it: returns the open chunk if none can join it. */
   settle(position: number): readonly Chunk[] {
     const last = this.#open.at(-1);
-    return last && position - last.end > this.options.widestPause ? this.#close(position) : [];
+    return last && position - last.end > this.options.maxPause ? this.#close(position) : [];
   }
 
   /** First sample that a later chunk may need, if later spans start at `position` or after it. */
@@ -54,7 +54,7 @@ export class ChunkCutter {
 
   /** A chunk must have room for its margins. */
   get #room(): number {
-    return this.options.longest - 2 * this.options.margin;
+    return this.options.maxLength - 2 * this.options.margin;
   }
 
   /** Does not overlap the previous span. */
@@ -72,7 +72,7 @@ export class ChunkCutter {
     const [first] = this.#open;
     const last = this.#open.at(-1);
     if (!first || !last) return true;
-    return end - first.start <= this.#room && start - last.end <= this.options.widestPause;
+    return end - first.start <= this.#room && start - last.end <= this.options.maxPause;
   }
 
   #close(next: number, isEnd = false): readonly Chunk[] {

@@ -7,7 +7,7 @@ export const soundRate = 16_000;
 export interface Recogniser {
   readonly facts: TranscriptionFacts;
   /** Longest chunk that it recognises well. */
-  readonly longestSeconds: number;
+  readonly maxChunkSeconds: number;
   /** It may hear nothing in a short sentence between pauses; such a chunk is given to it once more without them. */
   readonly missesShortSpeech?: boolean;
   /** Watchdog time-out of a chunk. */
@@ -15,11 +15,11 @@ export interface Recogniser {
   /** Fields of the request that are ignored, as sentences. */
   notes(task: TranscriptionTask): readonly string[];
   /** Runs off the main thread. A result after an abort is ignored, because it may be partial. */
-  recognise(samples: Float32Array, task: TranscriptionTask, signal: AbortSignal): Promise<Heard>;
+  recognise(samples: Float32Array, task: TranscriptionTask, signal: AbortSignal): Promise<Transcript>;
   close?(): Promise<void> | void;
 }
 
-export interface Heard {
+export interface Transcript {
   readonly text: string;
   /** ISO 639-1. */
   readonly language: string;
@@ -29,14 +29,14 @@ export interface Heard {
 
 /** Joins words to sentences, which end at their marks. */
 export function sentences(words: readonly TimedWord[]): readonly Segment[] {
-  const found: TimedWord[][] = [];
+  const groups: TimedWord[][] = [];
   let open = false;
   for (const word of words) {
-    if (!open) found.push([]);
-    found.at(-1)?.push(word);
+    if (!open) groups.push([]);
+    groups.at(-1)?.push(word);
     open = !/[.!?。！？]["'”’)]*$/.test(word.word);
   }
-  return found.map((sentence) => ({
+  return groups.map((sentence) => ({
     start: sentence[0]?.start ?? 0,
     end: sentence.at(-1)?.end ?? 0,
     text: sentence.map(({ word }) => word).join(''),

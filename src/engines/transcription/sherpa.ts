@@ -57,7 +57,7 @@ export async function openMoonshine(threads: number): Promise<Recogniser> {
   const name = 'moonshine-tiny';
   return {
     facts: { name, languages: ['en'], translates: false },
-    longestSeconds: 25,
+    maxChunkSeconds: 25,
     missesShortSpeech: true,
     timeoutMs: (seconds) => 60_000 + seconds * 4000,
     notes: ({ prompt, temperature }) => [

@@ -15,13 +15,13 @@ export function timedSentences(text: string, spans: readonly Span[]): readonly S
     const guess = (clock.length * spoken) / whole;
     const end = index === sentences.length - 1 ? clock.length : clock.nearestPause(guess, begun);
     const perWeight = (end - begun) / weight;
-    const said = words.map((word): TimedWord => {
+    const timedWords = words.map((word): TimedWord => {
       const start = clock.timeAt(begun);
       begun += perWeight * weightOf(word);
       return { word, start, end: Math.max(start, clock.timeAt(Math.min(begun, end), true)) };
     });
     begun = end;
-    return { start: said[0]?.start ?? 0, end: said.at(-1)?.end ?? 0, text: ` ${words.join(' ')}`, words: said };
+    return { start: timedWords[0]?.start ?? 0, end: timedWords.at(-1)?.end ?? 0, text: ` ${words.join(' ')}`, words: timedWords };
   });
 }
 
@@ -62,20 +62,20 @@ class SpeechClock {
   }
 
   /** The pause closest to this position and after `behind`; the position itself if there is none. */
-  nearestPause(place: number, behind: number): number {
-    const distance = (pause: number) => Math.abs(pause - place);
+  nearestPause(position: number, behind: number): number {
+    const distance = (pause: number) => Math.abs(pause - position);
     const near = this.#spans
       .map(({ at }) => at)
       .filter((at) => at > behind && distance(at) <= reachSeconds)
       .sort((a, b) => distance(a) - distance(b));
-    return near[0] ?? Math.max(place, behind);
+    return near[0] ?? Math.max(position, behind);
   }
 
   /** Recording time of a position. A position at a pause is the start of the next span, or the end of the one before. */
-  timeAt(place: number, isEnd = false): number {
-    const isBefore = ({ at }: { readonly at: number }) => (isEnd ? at < place - tiny : at <= place + tiny);
+  timeAt(position: number, isEnd = false): number {
+    const isBefore = ({ at }: { readonly at: number }) => (isEnd ? at < position - tiny : at <= position + tiny);
     const span = this.#spans.findLast(isBefore) ?? this.#spans[0];
-    return span ? Math.min(span.start + Math.max(0, place - span.at), span.end) : 0;
+    return span ? Math.min(span.start + Math.max(0, position - span.at), span.end) : 0;
   }
 }
 

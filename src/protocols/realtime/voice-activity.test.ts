@@ -27,7 +27,7 @@ beforeAll(async () => {
     format: 'pcm',
     streamed: true,
   } as const;
-  const sound = await flite.say(text, style, watch);
+  const sound = await flite.synthesize(text, style, watch);
   const resampler = new Resampler(sound.rate, rate);
   const loudest = sound.samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
   const all = [...resampler.push(sound.samples), ...resampler.end()];

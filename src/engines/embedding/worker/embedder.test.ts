@@ -14,7 +14,7 @@ function embedder(pooling: Pooling, own: { maxTokens?: number; dimensions?: numb
     Float32Array.from([...'abc'], (letter) => text.filter((token) => token === letter.codePointAt(0)).length);
   const made = new Embedder({
     facts: { pooling, maxTokens: own.maxTokens ?? 16, dimensions: own.dimensions ?? 3 },
-    words: letters,
+    vocabulary: letters,
     marks,
     rankTemplate: own.rankTemplate,
     computer: {

@@ -15,7 +15,7 @@ import { type Computer, SharedBatches } from './shared-batches.ts';
 
 interface EmbedderDeps {
   readonly facts: Pick<EmbeddingFacts, 'maxTokens' | 'pooling' | 'dimensions'>;
-  readonly words: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
+  readonly vocabulary: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
   readonly computer: Computer;
   readonly marks: PairMarks;
   readonly rankTemplate: string | undefined;
@@ -34,20 +34,20 @@ export class Embedder {
 
   /** Reads all weights once, so that the first request is not slow. */
   async warmUp(): Promise<void> {
-    const { facts, words } = this.deps;
-    const tokens = await words.tokenizeAside('a', { addSpecial: true });
+    const { facts, vocabulary } = this.deps;
+    const tokens = await vocabulary.tokenizeAside('a', { addSpecial: true });
     await this.#batches.vectors(facts.pooling, [tokens], new AbortController().signal);
   }
 
   async embed({ inputs, truncate, pooling }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
-    const { facts, words } = this.deps;
+    const { facts, vocabulary } = this.deps;
     const used = pooling ?? facts.pooling;
     if (used === 'rank') {
       const instead = 'the loaded model ranks documents and has no vectors; use /v1/rerank, or load another one';
       throw new AppError('unsupported', { feature: 'Embeddings', instead });
     }
     const limits = { maxTokens: facts.maxTokens, truncate };
-    const read = await eachOf(inputs, signal, (input, index) => readInput(input, `input[${index}]`, words, limits));
+    const read = await eachOf(inputs, signal, (input, index) => readInput(input, `input[${index}]`, vocabulary, limits));
     const count = used === 'none' ? sum(read.map(({ tokens }) => tokens.length)) : read.length;
     const most = Math.floor(maxNumbers / facts.dimensions);
     if (count > most) {
@@ -63,12 +63,12 @@ export class Embedder {
   }
 
   async #rankPairs({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    const { facts, words, marks, rankTemplate } = this.deps;
+    const { facts, vocabulary, marks, rankTemplate } = this.deps;
     const limits = { maxTokens: facts.maxTokens, truncate };
     const readPair =
       rankTemplate === undefined
-        ? pairReader(query, words, marks, limits)
-        : templateReader(query, words, rankTemplate, limits);
+        ? pairReader(query, vocabulary, marks, limits)
+        : templateReader(query, vocabulary, rankTemplate, limits);
     const read = await eachOf(documents, signal, (document, index) => readPair(document, `documents[${index}]`));
     const vectors = await this.#vectors('rank', read, signal);
     const { tokens, truncated } = figures(read);
@@ -77,17 +77,17 @@ export class Embedder {
 
   /** By cosine similarity, for models without a ranking head. */
   async #rankVectors({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
-    const { facts, words } = this.deps;
+    const { facts, vocabulary } = this.deps;
     const pooling = facts.pooling === 'none' ? 'mean' : facts.pooling;
     const limits = { maxTokens: facts.maxTokens, truncate };
-    const asked = await readInput(query, 'query', words, { ...limits, truncate: false });
+    const queryText = await readInput(query, 'query', vocabulary, { ...limits, truncate: false });
     const read = await eachOf(documents, signal, (text, index) =>
-      readInput(text, `documents[${index}]`, words, limits),
+      readInput(text, `documents[${index}]`, vocabulary, limits),
     );
-    const [own, ...others] = await this.#vectors(pooling, [asked, ...read], signal);
+    const [own, ...others] = await this.#vectors(pooling, [queryText, ...read], signal);
     const { tokens, truncated } = figures(read);
     const nearness = ([vector]: readonly Float32Array[]): number => (own?.[0] && vector ? cosine(own[0], vector) : 0);
-    return { scores: others.map(nearness), tokens: asked.tokens.length + sum(tokens), truncated };
+    return { scores: others.map(nearness), tokens: queryText.tokens.length + sum(tokens), truncated };
   }
 
   #vectors(pooling: Pooling, read: readonly ReadText[], signal: AbortSignal) {

@@ -39,9 +39,9 @@ describe('pairReader', () => {
     let reads = 0;
     const counting = {
       ...letters,
-      tokenizeAside: (...asked: Parameters<typeof letters.tokenizeAside>) => {
-        if (asked[0] === 'who') reads += 1;
-        return letters.tokenizeAside(...asked);
+      tokenizeAside: (...queryText: Parameters<typeof letters.tokenizeAside>) => {
+        if (queryText[0] === 'who') reads += 1;
+        return letters.tokenizeAside(...queryText);
       },
     };
     const reader = pairReader('who', counting, marks, { maxTokens: 50, truncate: true });
@@ -78,8 +78,8 @@ describe('templateReader', () => {
   test('truncates further if joined texts have more tokens', async () => {
     const growing = {
       ...letters,
-      tokenizeAside: async (...asked: Parameters<typeof letters.tokenizeAside>) => {
-        const tokens = await letters.tokenizeAside(...asked);
+      tokenizeAside: async (...queryText: Parameters<typeof letters.tokenizeAside>) => {
+        const tokens = await letters.tokenizeAside(...queryText);
         return tokens.length > 12 ? Int32Array.from([...tokens, 7, 7]) : tokens;
       },
     };

@@ -24,15 +24,15 @@ export function pairMarks(native: Native, vocabulary: Vocabulary): PairMarks {
 type ReadPair = (document: string, field: string) => Promise<ReadText>;
 
 /** Joins a query with each document. */
-export function pairReader(query: string, words: Words, marks: PairMarks, { maxTokens, truncate }: Limits): ReadPair {
-  const reading = words.tokenizeAside(query, { addSpecial: false });
+export function pairReader(query: string, vocabulary: Tokenizer, marks: PairMarks, { maxTokens, truncate }: Limits): ReadPair {
+  const reading = vocabulary.tokenizeAside(query, { addSpecial: false });
   reading.catch(() => undefined);
   return async (document, field) => {
     const { before, between, after } = marks;
     const start = [...before, ...(await reading), ...between];
     const frame = start.length + after.length;
     if (frame >= maxTokens) throw tooLong('query', frame, maxTokens);
-    const whole = await words.tokenizeAside(document, { addSpecial: false });
+    const whole = await vocabulary.tokenizeAside(document, { addSpecial: false });
     const most = maxTokens - frame;
     if (whole.length > most && !truncate) throw tooLong(field, frame + whole.length, maxTokens);
     const tokens = Int32Array.from([...start, ...whole.subarray(0, most), ...after]);
@@ -43,13 +43,13 @@ export function pairReader(query: string, words: Words, marks: PairMarks, { maxT
 /** The same for a model whose file has a template. */
 export function templateReader(
   query: string,
-  words: Words,
+  vocabulary: Tokenizer,
   template: string,
   { maxTokens, truncate }: Limits,
 ): ReadPair {
   const read = (document: string): Promise<Int32Array> => {
     const text = template.replace(/\{(query|document)\}/g, (_, name) => (name === 'query' ? query : document));
-    return words.tokenizeAside(text, { addSpecial: false });
+    return vocabulary.tokenizeAside(text, { addSpecial: false });
   };
   return async (document, field) => {
     const whole = await read(document);
@@ -57,18 +57,18 @@ export function templateReader(
     const frame = (await read('')).length;
     if (frame >= maxTokens) throw tooLong('query', frame, maxTokens);
     if (!truncate) throw tooLong(field, whole.length, maxTokens);
-    const tokens = await words.tokenizeAside(document, { addSpecial: false });
+    const tokens = await vocabulary.tokenizeAside(document, { addSpecial: false });
     // Joined texts may have more tokens than both.
     for (let most = maxTokens - frame; most >= 0; most -= 8) {
-      const cut = await read(words.detokenize(tokens.subarray(0, most), false));
+      const cut = await read(vocabulary.detokenize(tokens.subarray(0, most), false));
       if (cut.length <= maxTokens) return { tokens: cut, truncated: true };
     }
     throw new AppError('invalid-field', { field, expected: 'a text that can be cut' });
   };
 }
 
-type Words = Pick<Vocabulary, 'tokenizeAside' | 'detokenize'>;
-type InputWords = Pick<Vocabulary, 'size' | 'tokenizeAside' | 'around'>;
+type Tokenizer = Pick<Vocabulary, 'tokenizeAside' | 'detokenize'>;
+type InputTokenizer = Pick<Vocabulary, 'size' | 'tokenizeAside' | 'around'>;
 
 export interface ReadText {
   readonly tokens: Int32Array;
@@ -84,20 +84,20 @@ interface Limits {
 export async function readInput(
   input: EmbeddingInput,
   field: string,
-  words: InputWords,
+  vocabulary: InputTokenizer,
   { maxTokens, truncate }: Limits,
 ): Promise<ReadText> {
   const isText = typeof input === 'string';
   const tokens = isText
-    ? await words.tokenizeAside(input, { addSpecial: true })
-    : checkedTokens(input, field, words.size);
+    ? await vocabulary.tokenizeAside(input, { addSpecial: true })
+    : checkedTokens(input, field, vocabulary.size);
   if (tokens.length === 0) {
     throw new AppError('invalid-field', { field, expected: 'something that has at least one token' });
   }
   if (tokens.length <= maxTokens) return { tokens, truncated: false };
   if (!truncate) throw tooLong(field, tokens.length, maxTokens);
   return {
-    tokens: isText ? cutBefore(tokens, words.around().after, maxTokens) : tokens.slice(0, maxTokens),
+    tokens: isText ? cutBefore(tokens, vocabulary.around().after, maxTokens) : tokens.slice(0, maxTokens),
     truncated: true,
   };
 }
@@ -108,9 +108,9 @@ function tooLong(field: string, tokens: number, maxTokens: number): AppError {
 
 /** Truncates before the end tokens, which the model needs. */
 export function cutBefore(tokens: Int32Array, end: Int32Array, maxTokens: number): Int32Array {
-  const kept = Math.max(0, maxTokens - end.length);
-  const cut = new Int32Array(Math.min(maxTokens, kept + end.length));
-  cut.set(tokens.subarray(0, kept));
-  cut.set(end.subarray(0, cut.length - kept), kept);
+  const keep = Math.max(0, maxTokens - end.length);
+  const cut = new Int32Array(Math.min(maxTokens, keep + end.length));
+  cut.set(tokens.subarray(0, keep));
+  cut.set(end.subarray(0, cut.length - keep), keep);
   return cut;
 }

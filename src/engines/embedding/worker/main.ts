@@ -15,7 +15,7 @@ serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(asyn
   const { facts, vocabulary, native, rankTemplate } = model;
   const embedder = new Embedder({
     facts,
-    words: vocabulary,
+    vocabulary: vocabulary,
     computer: new PooledContexts(model, options),
     marks: pairMarks(native, vocabulary),
     rankTemplate,

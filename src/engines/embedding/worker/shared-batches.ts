@@ -68,9 +68,9 @@ export class SharedBatches {
     if (!first) return;
     const texts = batch.map(({ text }) => text);
     try {
-      const found = await this.computer.compute(first.pooling, texts);
+      const computed = await this.computer.compute(first.pooling, texts);
       batch.forEach(({ done, failed, signal }, index) => {
-        const vectors = found?.[index];
+        const vectors = computed?.[index];
         if (vectors) done(vectors);
         else failed(signal.reason);
       });

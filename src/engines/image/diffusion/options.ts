@@ -11,7 +11,7 @@ export interface DiffusionOptions {
   readonly family: Family;
   /** By their names in the driver. Absolute paths. */
   readonly files: { readonly model: string } & Partial<Record<'clipL' | 'clipG' | 't5Xxl' | 'llm' | 'vae', string>>;
-  readonly config: PainterConfig;
+  readonly config: DriverConfig;
   /** An ESRGAN file, opened on first use. */
   readonly upscaler?: string | undefined;
   readonly loras: Loras;
@@ -19,13 +19,13 @@ export interface DiffusionOptions {
   readonly threads: number;
 }
 
-type PainterConfig = Readonly<Record<string, string | number | boolean>>;
+type DriverConfig = Readonly<Record<string, string | number | boolean>>;
 
 /** What the driver is loaded with. */
-export interface PainterLoad extends Pick<DiffusionOptions, 'files' | 'config' | 'upscaler'> {
+export interface DriverLoad extends Pick<DiffusionOptions, 'files' | 'config' | 'upscaler'> {
   /** URL of the driver's module. */
   readonly module: string;
-  readonly upscalerConfig: PainterConfig;
+  readonly upscalerConfig: DriverConfig;
 }
 
 /** Options from the flags. `beginning` returns the tensor names of a file. */
@@ -61,7 +61,7 @@ export function diffusionOptions(
 
 const weightTypes = ['', 'q8_0', 'q4_0'];
 
-function configOf(settings: Settings, family: Family, threads: number): PainterConfig {
+function configOf(settings: Settings, family: Family, threads: number): DriverConfig {
   const { sdconvdirect: direct, sdvramlimit, sdmaingpu } = settings;
   const weights = weightTypes[settings.sdquant];
   const backend = backendOf(settings);
@@ -86,16 +86,16 @@ function configOf(settings: Settings, family: Family, threads: number): PainterC
 /** Devices of the parts of a model, for parts with their own device. */
 function backendOf({ usecpu, sdclipdevice, sdvaedevice, sdmaingpu }: Settings): string | undefined {
   if (usecpu) return undefined;
-  const places = [
+  const devices = [
     ['te', sdclipdevice],
     ['vae', sdvaedevice],
-  ].flatMap(([part, device = '']) => (/^cpu$/i.test(device) ? [`${part}=cpu`] : gpuPlace(part ?? '', device)));
-  if (places.length === 0) return undefined;
-  return [...(sdmaingpu >= 0 ? gpuPlace('diffusion', String(sdmaingpu)) : []), ...places].join(',');
+  ].flatMap(([part, device = '']) => (/^cpu$/i.test(device) ? [`${part}=cpu`] : gpuDevice(part ?? '', device)));
+  if (devices.length === 0) return undefined;
+  return [...(sdmaingpu >= 0 ? gpuDevice('diffusion', String(sdmaingpu)) : []), ...devices].join(',');
 }
 
 /** `main` and `-1` mean the device of the model. */
-function gpuPlace(part: string, device: string): readonly string[] {
+function gpuDevice(part: string, device: string): readonly string[] {
   if (!/^\d+$/.test(device)) return [];
   return [`${part}=${process.platform === 'darwin' ? 'metal' : `vulkan${device}`}`];
 }
@@ -205,8 +205,8 @@ interface Loras {
 export function findLoras(paths: readonly string[], weights: readonly number[]): Loras {
   const fixed: (LoraFile & { weight: number })[] = [];
   const offered: string[] = [];
-  for (const [index, given] of paths.entries()) {
-    const path = resolve(given);
+  for (const [index, entry] of paths.entries()) {
+    const path = resolve(entry);
     const weight = weights[index] ?? weights[0] ?? 1;
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) offered.push(...filesIn(path));
     else if (weight === 0) offered.push(path);
@@ -216,18 +216,18 @@ export function findLoras(paths: readonly string[], weights: readonly number[]):
 }
 
 /** The file for the driver, which applies only one, at weight 1. Anything else is rejected rather than ignored. */
-export function chosenLora(asked: readonly RequestedLora[], { fixed, offered }: Loras): string | undefined {
-  const wanted = new Map(fixed.map(({ path, weight }) => [path, weight]));
-  for (const { name, weight } of asked) {
+export function chosenLora(requested: readonly RequestedLora[], { fixed, offered }: Loras): string | undefined {
+  const weightsByPath = new Map(fixed.map(({ path, weight }) => [path, weight]));
+  for (const { name, weight } of requested) {
     const plain = name.toLowerCase();
-    const found = offered.find((one) => one.name.toLowerCase() === plain || basename(one.path).toLowerCase() === plain);
-    if (!found) {
+    const lora = offered.find((one) => one.name.toLowerCase() === plain || basename(one.path).toLowerCase() === plain);
+    if (!lora) {
       const names = offered.map((each) => each.name).join(', ') || 'none: no LoRA is there';
       throw new AppError('invalid-field', { field: 'lora', expected: `one of ${names}` });
     }
-    wanted.set(found.path, (wanted.get(found.path) ?? 0) + weight);
+    weightsByPath.set(lora.path, (weightsByPath.get(lora.path) ?? 0) + weight);
   }
-  const used = [...wanted].filter(([, weight]) => weight !== 0);
+  const used = [...weightsByPath].filter(([, weight]) => weight !== 0);
   const [first] = used;
   if (used.length > 1) throw refused('More than one LoRA at a time');
   if (first && first[1] !== 1) throw refused(`A LoRA with the weight ${first[1]}`);

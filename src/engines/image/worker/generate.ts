@@ -38,14 +38,14 @@ export async function generate(task: DrawTask, deps: DrawDeps): Promise<void> {
   const { request } = task;
   const { initial, mask, width, height, count, seed } = request;
   const plan = planOf(request, { initial: initial !== undefined, shortened: task.shortened });
-  const given = await readInitial(request, { width, height });
-  const small = given && {
-    initial: toPlanes(await resized(given.pixels, square), -1, 1),
-    mask: given.mask && Float32Array.from((await resized(given.mask, square)).data, (value) => value / 255),
+  const source = await readInitial(request, { width, height });
+  const small = source && {
+    initial: toPlanes(await resized(source.pixels, square), -1, 1),
+    mask: source.mask && Float32Array.from((await resized(source.mask, square)).data, (value) => value / 255),
   };
   const { steps, sampler, scheduler, notes } = plan;
   for (let index = 0; index < count; index += 1) {
-    const drawn = await sampleImage({
+    const sampled = await sampleImage({
       ...deps,
       ...plan,
       ...small,
@@ -53,16 +53,16 @@ export async function generate(task: DrawTask, deps: DrawDeps): Promise<void> {
       noise: new SeededNoise(seed + index),
       size: 3 * sketch.side * sketch.side,
       stepped: async (step, predicted) => {
-        const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
+        const withPreview = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
         deps.emit({
           type: 'progress',
           step,
           steps,
-          ...(shown && { preview: await preview(predicted(), request) }),
+          ...(withPreview && { preview: await preview(predicted(), request) }),
         });
       },
     });
-    const pixels = given && steps === 0 ? given.pixels : await finished(drawn, request, given, deps);
+    const pixels = source && steps === 0 ? source.pixels : await finished(sampled, request, source, deps);
     deps.emit({ type: 'image', index, seed: seed + index, png: await writePng(pixels) });
   }
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
@@ -71,16 +71,16 @@ export async function generate(task: DrawTask, deps: DrawDeps): Promise<void> {
 
 /** Enlarges to the requested size, and restores what the mask keeps. */
 async function finished(
-  drawn: Float32Array,
+  sampled: Float32Array,
   { width, height }: ImageRequest,
-  given: InitialImage | undefined,
+  source: InitialImage | undefined,
   { upscaler, signal }: DrawDeps,
 ): Promise<Pixels> {
-  let large = fromPlanes(drawn, square, -1, 1);
-  const side = given ? Math.max(width, height) : Math.min(width, height);
+  let large = fromPlanes(sampled, square, -1, 1);
+  const side = source ? Math.max(width, height) : Math.min(width, height);
   for (const scale of scalesFor(side)) large = await enlarged(large, await upscaler(scale), signal);
-  const sized = given ? await resized(large, { width, height }) : await extended(large, { width, height });
-  return given?.mask ? blended(sized, given.pixels, given.mask) : sized;
+  const sized = source ? await resized(large, { width, height }) : await extended(large, { width, height });
+  return source?.mask ? blended(sized, source.pixels, source.mask) : sized;
 }
 
 /** 2x first, because that network leaves no jagged edges in so small an image; a resize does the rest. */
@@ -90,8 +90,8 @@ function scalesFor(side: number): readonly NetworkScale[] {
   return side <= 4 * sketch.side ? [2, 2] : [2, 4];
 }
 
-async function preview(drawn: Float32Array, { width, height, initial }: ImageRequest): Promise<Uint8Array> {
-  const pixels = fromPlanes(drawn, square, -1, 1);
+async function preview(sampled: Float32Array, { width, height, initial }: ImageRequest): Promise<Uint8Array> {
+  const pixels = fromPlanes(sampled, square, -1, 1);
   const scale = Math.min(1, (2 * sketch.side) / Math.max(width, height));
   const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
   return writePng(await (initial ? resized(pixels, size) : extended(pixels, size)));
@@ -104,23 +104,23 @@ const maxSteps = 150;
 /** Parameters of a request, with notes about what could not be done. Throws for values out of range. */
 export function planOf(
   request: Omit<ImageRequest, 'initial' | 'mask'>,
-  given: { readonly initial: boolean; readonly shortened: boolean },
+  source: { readonly initial: boolean; readonly shortened: boolean },
 ) {
   within('width', request.width, maxSide);
   within('height', request.height, maxSide);
   within('the number of pictures', request.count, maxImages);
   const { name: sampler, note: samplerNote } = chosenName('sampler', request.sampler, samplers);
   const { name: scheduler, note: schedulerNote } = chosenName('scheduler', request.scheduler, schedulers);
-  const asked = Math.min(maxSteps, Math.max(1, Math.round(request.steps)));
-  const strength = given.initial ? Math.min(1, Math.max(0, request.strength)) : 1;
-  const steps = stepsFor(asked, strength);
+  const requestedSteps = Math.min(maxSteps, Math.max(1, Math.round(request.steps)));
+  const strength = source.initial ? Math.min(1, Math.max(0, request.strength)) : 1;
+  const steps = stepsFor(requestedSteps, strength);
   const notes = [
     samplerNote,
     schedulerNote,
     request.steps > maxSteps ? `More than ${maxSteps} steps are not taken.` : undefined,
-    given.shortened ? 'The prompt is longer than the model can read; its end was left out.' : undefined,
+    source.shortened ? 'The prompt is longer than the model can read; its end was left out.' : undefined,
     request.clipSkip > 1 ? 'The model has no layers of a text encoder to leave out (clip_skip).' : undefined,
-    sizeNote(request, given.initial),
+    sizeNote(request, source.initial),
   ].filter((note) => note !== undefined);
   const times = timesOf(scheduler, steps, strength);
   return { sampler, scheduler, times, steps, guidance: request.guidance, notes };
@@ -131,11 +131,11 @@ function sizeNote({ width, height }: Pick<ImageRequest, 'width' | 'height'>, has
   if (width === side && height === side) return undefined;
   const larger = Math.max(width, height) > side;
   const how = larger ? `brought to ${width}×${height} by an upscaler` : `made smaller, to ${width}×${height}`;
-  const drawn = `The model draws ${side}×${side}; the picture was ${how}.`;
-  if (width === height) return drawn;
+  const sentence = `The model draws ${side}×${side}; the picture was ${how}.`;
+  if (width === height) return sentence;
   return hasInitial
-    ? `${drawn} What it saw of the initial picture was a square of it, stretched.`
-    : `${drawn} It is a square whose edges go on ${width > height ? 'to the left and right' : 'above and below'}.`;
+    ? `${sentence} What it saw of the initial picture was a square of it, stretched.`
+    : `${sentence} It is a square whose edges go on ${width > height ? 'to the left and right' : 'above and below'}.`;
 }
 
 export async function openSketch({ path, threads }: ImageOptions): Promise<OnnxSession> {

@@ -38,14 +38,14 @@ const open = ['', 'automatic', 'default'];
 /** Finds a name regardless of spelling; the first name, with a note, if it is unknown. */
 export function chosenName<Name extends string>(
   what: string,
-  asked: string,
+  requested: string,
   names: readonly [Name, ...Name[]],
 ): { readonly name: Name; readonly note?: string } {
-  const found = names.find((name) => plain(name) === plain(asked));
-  if (found !== undefined) return { name: found };
+  const known = names.find((name) => plain(name) === plain(requested));
+  if (known !== undefined) return { name: known };
   const [first] = names;
-  if (open.includes(asked.trim().toLowerCase())) return { name: first };
-  return { name: first, note: `There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.` };
+  if (open.includes(requested.trim().toLowerCase())) return { name: first };
+  return { name: first, note: `There is no ${what} ${JSON.stringify(requested.slice(0, 60))}; ${first} was taken.` };
 }
 
 /** `Euler a`, `euler_a` and `k_euler_a` are the same. */

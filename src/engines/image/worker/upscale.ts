@@ -69,10 +69,10 @@ export async function sizedPng(larger: Pixels, size: Size, original: Pixels): Pr
 }
 
 function methodOf(upscaler: string): NetworkScale | 'nearest' | 'lanczos3' {
-  const asked = upscaler.trim().toLowerCase();
-  if (asked === '' || asked === 'none' || asked === 'lanczos') return 'lanczos3';
-  if (asked === 'nearest') return 'nearest';
-  const scale = networkScales.find((one) => networkName(one).toLowerCase() === asked);
+  const method = upscaler.trim().toLowerCase();
+  if (method === '' || method === 'none' || method === 'lanczos') return 'lanczos3';
+  if (method === 'nearest') return 'nearest';
+  const scale = networkScales.find((one) => networkName(one).toLowerCase() === method);
   if (scale !== undefined) return scale;
   const names = ['None', 'Nearest', 'Lanczos', ...networkScales.map(networkName)];
   throw new AppError('invalid-field', { field: 'upscaler', expected: `one of ${names.join(', ')}` });
@@ -106,8 +106,8 @@ export class UpscalingNetworks {
   }
 
   #session(scale: NetworkScale): Promise<OnnxSession> {
-    const found = this.#opened.get(scale);
-    if (found) return found;
+    const cached = this.#opened.get(scale);
+    if (cached) return cached;
     const opening = open(scale, this.threads);
     this.#opened.set(scale, opening);
     // Allows a retry.

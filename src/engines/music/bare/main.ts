@@ -12,10 +12,10 @@ interface Driver {
   destroyInstance(instance: object): Promise<void> | void;
 }
 
-type Output = (instance: object, event: string, data: Told | null, error: string | null) => void;
+type Output = (instance: object, event: string, data: JobUpdate | null, error: string | null) => void;
 
 /** Progress, then the samples, then figures of the whole job. */
-interface Told {
+interface JobUpdate {
   readonly progressStage?: string;
   readonly progressStep?: number;
   readonly progressTotal?: number;
@@ -31,25 +31,25 @@ interface Job {
 }
 
 serveDriver<SongLoad, SongTask, SongProgress>(async ({ module, backends, files, threads, gpu }) => {
-  const found = (await import(module)) as { readonly default: Driver };
-  const driver = found.default;
+  const imported = (await import(module)) as { readonly default: Driver };
+  const driver = imported.default;
   const config = { ...files, engineType: 'acestep', useGPU: gpu, nGpuLayers: 99, threads, backendsDir: backends };
   let current: Job | undefined;
   let instance: object | undefined;
   let sampling: SongTask['sampling'] | undefined;
 
   /** Steps and shift belong to an instance: other values need another one. */
-  async function instanceFor(wanted: SongTask['sampling']): Promise<object> {
-    const same = wanted.inferenceSteps === sampling?.inferenceSteps && wanted.shift === sampling?.shift;
+  async function instanceFor(requested: SongTask['sampling']): Promise<object> {
+    const same = requested.inferenceSteps === sampling?.inferenceSteps && requested.shift === sampling?.shift;
     if (instance && same) return instance;
     const earlier = instance;
     instance = undefined;
     if (earlier) await driver.destroyInstance(earlier);
-    const opened = driver.createInstance({}, { ...config, ...wanted }, (_instance, _event, data, error) => {
+    const opened = driver.createInstance({}, { ...config, ...requested }, (_instance, _event, data, error) => {
       if (current) follow(current, data, error);
     });
     await driver.activate(opened);
-    sampling = wanted;
+    sampling = requested;
     instance = opened;
     return opened;
   }
@@ -58,8 +58,8 @@ serveDriver<SongLoad, SongTask, SongProgress>(async ({ module, backends, files, 
   await instanceFor({ inferenceSteps: 8, shift: 3 });
 
   return {
-    run: async ({ sampling: wanted, job, codes }, _input, progress) => {
-      const loaded = await instanceFor(wanted);
+    run: async ({ sampling: requested, job, codes }, _input, progress) => {
+      const loaded = await instanceFor(requested);
       const audioCodes = codes.length > 0 ? { audioCodes: Int32Array.from(codes) } : {};
       try {
         return await new Promise<Uint8Array>((resolve, reject) => {
@@ -75,7 +75,7 @@ serveDriver<SongLoad, SongTask, SongProgress>(async ({ module, backends, files, 
   };
 });
 
-function follow(job: Job, data: Told | null, error: string | null): void {
+function follow(job: Job, data: JobUpdate | null, error: string | null): void {
   const { progressStage = '', progressStep = 0, progressTotal, outputArray, totalTimeMs } = data ?? {};
   if (error) {
     job.reject(new Error(error));

@@ -5,7 +5,7 @@ import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
   base64,
   defaultImageFacts,
-  found,
+  optionalJson,
   type GeneratedImage,
   type ImageServer,
   type ImageServerConnection,
@@ -53,10 +53,10 @@ export function a1111Server(connection: ImageServerConnection, wait: Wait, newTa
       const watching = product.isSdServer ? undefined : watch(connection, wait, watched);
       try {
         const path = request.initial ? 'img2img' : 'txt2img';
-        const known = product.isSdServer ? knownNames(request, product) : undefined;
+        const chosen = product.isSdServer ? knownNames(request, product) : undefined;
         const named = task !== undefined && !product.isSdServer && { force_task_id: task };
-        const body = { ...bodyOf({ ...request, ...known?.used }, product), ...named };
-        return { ...imageIn(await post(path, { ...passed(body), ...body }, signal), request), ...known };
+        const body = { ...bodyOf({ ...request, ...chosen?.used }, product), ...named };
+        return { ...imageIn(await post(path, { ...passed(body), ...body }, signal), request), ...chosen };
       } finally {
         done.abort();
         await watching;
@@ -107,13 +107,13 @@ const openNames = ['', 'automatic', 'default'];
 function knownNames({ sampler, scheduler }: SamplerNames, { samplers, schedulers }: Product) {
   const notes: string[] = [];
   const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
-  const listed = (what: string, asked: string, all: readonly string[]): string => {
-    const [first = asked] = all;
-    const found = all.find((name) => plain(name) === plain(asked));
-    if (found === undefined && !openNames.includes(plain(asked))) {
-      notes.push(`There is no ${what} ${JSON.stringify(asked.slice(0, 60))}; ${first} was taken.`);
+  const listed = (what: string, requested: string, all: readonly string[]): string => {
+    const [first = requested] = all;
+    const match = all.find((name) => plain(name) === plain(requested));
+    if (match === undefined && !openNames.includes(plain(requested))) {
+      notes.push(`There is no ${what} ${JSON.stringify(requested.slice(0, 60))}; ${first} was taken.`);
     }
-    return found ?? first;
+    return match ?? first;
   };
   const used = {
     sampler: listed('sampler', sampler, samplers),
@@ -124,8 +124,8 @@ function knownNames({ sampler, scheduler }: SamplerNames, { samplers, schedulers
 
 function promptOf({ prompt, loras = [] }: ImageRequest, product: Product): object {
   // Requests have the name or the file.
-  const listed = (asked: string) =>
-    product.loras.find(({ name, file }) => [name, file].some((each) => each.toLowerCase() === asked.toLowerCase()));
+  const listed = (requested: string) =>
+    product.loras.find(({ name, file }) => [name, file].some((each) => each.toLowerCase() === requested.toLowerCase()));
   if (product.isSdServer) {
     const lora = loras.map(({ name, weight }) => ({ path: listed(name)?.path ?? name, multiplier: weight }));
     return { prompt: prompt || ' ', ...(lora.length > 0 ? { lora } : {}) };
@@ -155,23 +155,23 @@ async function watch(
   while (!done.aborted) {
     await wait(pollMs, done).catch(() => undefined);
     if (done.aborted) return;
-    const seen = await connection.json('GET', path, undefined, options).catch(() => undefined);
+    const reply = await connection.json('GET', path, undefined, options).catch(() => undefined);
     const [step = 0, steps = 0, job = 0] = ['sampling_step', 'sampling_steps', 'job_no'].map((key) =>
-      numberAt(valueAt(seen, 'state', key)),
+      numberAt(valueAt(reply, 'state', key)),
     );
     const current = `${job} ${step}`;
     if (step === 0 || steps === 0 || current === last || done.aborted) continue;
     last = current;
-    const shown = task !== undefined ? textAt(objectAt(seen).current_image) : undefined;
-    progress(Math.min(step, steps), steps, shown ? Buffer.from(shown, 'base64') : undefined);
+    const preview = task !== undefined ? textAt(objectAt(reply).current_image) : undefined;
+    progress(Math.min(step, steps), steps, preview ? Buffer.from(preview, 'base64') : undefined);
   }
 }
 
 async function readFacts(connection: ImageServerConnection): Promise<{ facts: ImageFacts; product: Product }> {
-  const list = async (name: string) => listAt(await found(connection, `/sdapi/v1/${name}`)).map(objectAt);
+  const list = async (name: string) => listAt(await optionalJson(connection, `/sdapi/v1/${name}`)).map(objectAt);
   const [capabilities, options, models, samplers, schedulers, upscalers, listedLoras] = await Promise.all([
-    found(connection, '/sdcpp/v1/capabilities'),
-    found(connection, '/sdapi/v1/options'),
+    optionalJson(connection, '/sdcpp/v1/capabilities'),
+    optionalJson(connection, '/sdapi/v1/options'),
     list('sd-models'),
     list('samplers'),
     list('schedulers'),

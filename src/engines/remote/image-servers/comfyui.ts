@@ -11,7 +11,7 @@ import {
 import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
   defaultImageFacts,
-  found,
+  optionalJson,
   type GraphServer,
   type ImageServer,
   type ImageServerConnection,
@@ -43,12 +43,12 @@ export function comfyServer(connection: ImageServerConnection, wait: Wait, liste
       last = [step, steps];
       progress(step, steps);
     };
-    const shown = (message: Uint8Array): void => {
+    const previewReceived = (message: Uint8Array): void => {
       const image = previewImage(message);
       // It comes before or after the report of its step.
       if (image && last && last[0] % previewEvery === 0) progress(...last, image);
     };
-    const unsubscribe = listen(client, received, previewEvery > 0 ? shown : undefined);
+    const unsubscribe = listen(client, received, previewEvery > 0 ? previewReceived : undefined);
     try {
       // Its own setting holds for graphs that say nothing about it.
       const extra = { preview_method: previewEvery > 0 ? 'auto' : 'none' };
@@ -98,7 +98,7 @@ async function outputOf(entry: unknown, connection: ImageServerConnection, signa
 
 async function readFacts(connection: ImageServerConnection): Promise<ImageFacts> {
   const choices = async (type: string, input: string): Promise<readonly string[]> => {
-    const listed = valueAt(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
+    const listed = valueAt(await optionalJson(connection, `/object_info/${type}`), type, 'input', 'required', input);
     // Newer versions nest the list below its type.
     const [first, options] = listAt(listed);
     const list = Array.isArray(first) ? first : listAt(objectAt(options).options);
@@ -351,8 +351,8 @@ function refuseFailed(entry: unknown): void {
 async function withFiles({ graph, file }: GraphRequest, connection: ImageServerConnection, signal: AbortSignal) {
   const names = new Map<string, string>();
   const nameOf = async (text: string): Promise<string> => {
-    const known = names.get(text);
-    if (known !== undefined) return known;
+    const uploadedName = names.get(text);
+    if (uploadedName !== undefined) return uploadedName;
     const bytes = file(text);
     const ending = /\.[A-Za-z0-9]{1,8}(?= \[|$)/.exec(text)?.[0] ?? '.png';
     const what = `file ${text.slice(0, 100)}`;
@@ -388,14 +388,14 @@ export async function uploaded(
 
 /** Fetches each file of the outputs once: images, videos and sounds, whatever their list is called. */
 function fetcher(connection: ImageServerConnection, signal: AbortSignal, event: (event: GraphEvent) => void) {
-  const known = new Set<string>();
+  const fetched = new Set<string>();
   return {
     of: async (output: unknown): Promise<void> => {
       for (const entry of Object.values(objectAt(output)).flatMap(listAt).map(objectAt)) {
         const file = fileOf(entry, 'output');
-        if (file === undefined || known.has(file.path)) continue;
-        if (known.size >= maxFiles) throw imageServerFailed(`made more than ${maxFiles} files`);
-        known.add(file.path);
+        if (file === undefined || fetched.has(file.path)) continue;
+        if (fetched.size >= maxFiles) throw imageServerFailed(`made more than ${maxFiles} files`);
+        fetched.add(file.path);
         const bytes = await connection.bytes(file.path, { signal, bytes: maxImageBytes });
         event({ type: 'file', file: { ...file.location, bytes } });
       }

@@ -9,7 +9,7 @@ import { type Identity, shownName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import type { Listen } from './comfyui.ts';
 import { comfyServer } from './comfyui.ts';
-import { found } from './server.ts';
+import { optionalJson } from './server.ts';
 
 /** Detects the product, unless it is configured, and lists its models and samplers. */
 export async function identifyImageServer(
@@ -29,13 +29,13 @@ export async function identifyImageServer(
 
 /** Others than A1111 with its API, as far as they can be told from it. */
 async function productOf(connection: BackendConnection): Promise<string | undefined> {
-  const { data } = objectAt(await found(connection, '/v1/models'));
+  const { data } = objectAt(await optionalJson(connection, '/v1/models'));
   return objectAt(listAt(data)[0]).id === 'sd-cpp-local' ? 'sd-server' : undefined;
 }
 
 async function kindOf(connection: BackendConnection): Promise<NonNullable<SdRemote['kind']>> {
-  if (Array.isArray(await found(connection, '/sdapi/v1/samplers'))) return 'a1111';
-  if ('KSampler' in objectAt(await found(connection, '/object_info/KSampler'))) return 'comfyui';
+  if (Array.isArray(await optionalJson(connection, '/sdapi/v1/samplers'))) return 'a1111';
+  if ('KSampler' in objectAt(await optionalJson(connection, '/object_info/KSampler'))) return 'comfyui';
   const { host } = connection.target;
   throw new RemoteFailure('failed', host, 'it is no image server that is known here: no /sdapi/v1 and no /object_info');
 }

@@ -85,7 +85,7 @@ export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, 
 }
 
 /** Reads a JSON resource; undefined if the path is missing or the response is not JSON. */
-export async function found(connection: Pick<BackendConnection, 'json'>, path: string): Promise<unknown> {
+export async function optionalJson(connection: Pick<BackendConnection, 'json'>, path: string): Promise<unknown> {
   try {
     return await connection.json('GET', path, undefined, { milliseconds: shortRequestMs });
   } catch (error) {

@@ -38,7 +38,7 @@ export function poolOf(
         },
       };
     },
-    say: (line) => {
+    log: (line) => {
       lines.push(line);
       for (const listener of listeners) listener();
     },

@@ -46,7 +46,7 @@ const request = (own: Partial<SpeechRequest>): SpeechRequest => ({
 
 describe('Flite voices', () => {
   test.each(fliteVoices.map(({ name }) => name))('%s can be heard', async (voice) => {
-    const sound = await flite.say(sentence, { voice, speed: 1 }, watch);
+    const sound = await flite.synthesize(sentence, { voice, speed: 1 }, watch);
     expect(seconds(sound)).toBeGreaterThan(1.5);
     expect(seconds(sound)).toBeLessThan(4);
     expect(loudness(sound)).toBeGreaterThan(0.02);
@@ -54,28 +54,28 @@ describe('Flite voices', () => {
   });
 
   test.each([0.25, 0.5, 2, 4])('speed %d', async (speed) => {
-    const usual = seconds(await flite.say(sentence, { voice: 'slt', speed: 1 }, watch));
-    const other = seconds(await flite.say(sentence, { voice: 'slt', speed }, watch));
+    const usual = seconds(await flite.synthesize(sentence, { voice: 'slt', speed: 1 }, watch));
+    const other = seconds(await flite.synthesize(sentence, { voice: 'slt', speed }, watch));
     expect(other * speed).toBeGreaterThan(0.85 * usual);
     expect(other * speed).toBeLessThan(1.35 * usual);
   });
 
   test('are deterministic', async () => {
     const manner = { voice: 'rms', speed: 1 };
-    const first = await flite.say(sentence, manner, watch);
-    await flite.say('Something else in between.', { voice: 'awb', speed: 2 }, watch);
-    expect(await flite.say(sentence, manner, watch)).toEqual(first);
+    const first = await flite.synthesize(sentence, manner, watch);
+    await flite.synthesize('Something else in between.', { voice: 'awb', speed: 2 }, watch);
+    expect(await flite.synthesize(sentence, manner, watch)).toEqual(first);
   });
 
   test('take bounded time for long numbers and endless words', async () => {
-    await flite.say('1'.repeat(60), { voice: 'kal16', speed: 1 }, watch);
-    await flite.say('x'.repeat(120), { voice: 'kal16', speed: 1 }, watch);
+    await flite.synthesize('1'.repeat(60), { voice: 'kal16', speed: 1 }, watch);
+    await flite.synthesize('x'.repeat(120), { voice: 'kal16', speed: 1 }, watch);
     expect(Math.max(...bounds)).toBeLessThanOrEqual(120_000);
     expect(Math.min(...bounds)).toBeGreaterThan(1000);
   });
 
   test('do not take text for command-line options', async () => {
-    const sound = await flite.say('-voice kal & <b> %s "quoted" \\ {x}', { voice: 'slt', speed: 1 }, watch);
+    const sound = await flite.synthesize('-voice kal & <b> %s "quoted" \\ {x}', { voice: 'slt', speed: 1 }, watch);
     expect(sound.rate).toBe(16_000);
     expect(seconds(sound)).toBeGreaterThan(2);
   });
@@ -116,7 +116,7 @@ describe('openFlite', () => {
   });
 
   test('rejects an unknown voice', async () => {
-    const failing = flite.say('Hello.', { voice: 'nobody', speed: 1 }, watch);
+    const failing = flite.synthesize('Hello.', { voice: 'nobody', speed: 1 }, watch);
     await expect(failing).rejects.toThrow('The speech engine could not do this: there is no voice nobody.');
   });
 });

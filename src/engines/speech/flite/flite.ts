@@ -23,7 +23,7 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
     voices: fliteVoices,
     readable,
     ignored,
-    say: async (sentence, manner, watch) => watch.here(synthesisTimeoutMs, () => said(program, sentence, manner)),
+    synthesize: async (sentence, manner, watch) => watch.here(synthesisTimeoutMs, () => runFlite(program, sentence, manner)),
   };
 }
 
@@ -45,7 +45,7 @@ function ignored({ language, instruction }: SpeechRequest): readonly string[] {
   ];
 }
 
-function said(program: WebAssembly.Module, sentence: string, { voice, speed }: Manner): Sound {
+function runFlite(program: WebAssembly.Module, sentence: string, { voice, speed }: Manner): Sound {
   // Flite would silently use another voice.
   if (!fliteVoices.some(({ name }) => name === voice)) throw failed(`there is no voice ${voice}`);
   const { code, files, complaints } = runInMemory(

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 const text = (words: string): ReadonlyMap<string, Uint8Array> => new Map([['text', Buffer.from(words)]]);
-const say = (words: string, ...more: string[]) =>
+const synthesize = (words: string, ...more: string[]) =>
   runInMemory(flite, ['flite', '-voice', 'kal16', ...more, '-f', 'text', '-o', 'sound'], text(words));
 
 /** A program that ends with 3, and does nothing else. */
@@ -31,7 +31,7 @@ const trapping = Uint8Array.from([...ending.slice(0, -10), 0x0a, 0x05, 0x01, 0x0
 
 describe('runInMemory', () => {
   test('reads the given files and returns the written ones', () => {
-    const { code, files } = say('Hello.');
+    const { code, files } = synthesize('Hello.');
     expect(code).toBe(0);
     expect([...files.keys()]).toEqual(['text', 'sound']);
     expect(Buffer.from(files.get('sound') ?? []).toString('latin1', 0, 4)).toBe('RIFF');
@@ -39,12 +39,12 @@ describe('runInMemory', () => {
   });
 
   test('supports seeking back to write the length into a header', () => {
-    const sound = Buffer.from(say('Hello, my friend.').files.get('sound') ?? []);
+    const sound = Buffer.from(synthesize('Hello, my friend.').files.get('sound') ?? []);
     expect(sound.readUInt32LE(40)).toBe(sound.length - 44);
   });
 
   test('starts each run with a new memory', () => {
-    const [first, second] = [say('One and two.'), say('One and two.')];
+    const [first, second] = [synthesize('One and two.'), synthesize('One and two.')];
     expect(second.files.get('sound')).toEqual(first.files.get('sound'));
     const third = runInMemory(flite, ['flite', '-voice', 'kal16', '-f', 'text', '-o', 'other'], text('Three.'));
     expect([...third.files.keys()]).toEqual(['text', 'other']);

@@ -119,9 +119,9 @@ class MemorySystem {
       if (!open) return outcome.badDescriptor;
       const start = open.position;
       for (const piece of this.#pieces(pieces, count)) {
-        const found = open.file.content().subarray(open.position, open.position + piece.length);
-        piece.set(found);
-        open.position += found.length;
+        const chunk = open.file.content().subarray(open.position, open.position + piece.length);
+        piece.set(chunk);
+        open.position += chunk.length;
       }
       return this.#put(pointer, open.position - start);
     },

@@ -27,7 +27,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
   const pronounce = await openEspeak(espeak);
   const styles = new StyleTables(voices);
 
-  const say: Synthesiser['say'] = async (text, { voice, speed }, watch, signal): Promise<Sound> => {
+  const synthesize: Synthesiser['synthesize'] = async (text, { voice, speed }, watch, signal): Promise<Sound> => {
     const blend = readBlend(voice);
     const language = spokenLanguage(blend);
     const phonemes = watch.here(synthesisTimeoutMs, () =>
@@ -58,7 +58,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
     firstPiece: 50,
     readable: (text, { voice }) => readable(text, voice),
     ignored: (request) => ignoredNotes(request, spokenLanguage(readBlend(request.voice)).slice(0, 2)),
-    say,
+    synthesize,
   };
 }
 
@@ -140,17 +140,17 @@ export function readableBy(
 ): { readonly text: string; readonly notes: readonly string[] } {
   const known = language === 'hi' ? devanagari : latin;
   let lost = 0;
-  const kept = sent.replace(/\p{L}/gu, (letter) => {
+  const legible = sent.replace(/\p{L}/gu, (letter) => {
     if (known.test(letter)) return letter;
     lost += 1;
     return ' ';
   });
-  if (lost > 0 && !/[\p{L}\p{N}]/u.test(kept)) {
+  if (lost > 0 && !/[\p{L}\p{N}]/u.test(legible)) {
     const instead = 'this voice does not know its script; name a voice for its language with --ttsmodel';
     const details = { feature: 'Speaking this text', instead, field: 'input' };
     throw new AppError('unsupported', details);
   }
-  const text = readableText(kept, language === 'en-us' || language === 'en-gb' ? language : 'other');
+  const text = readableText(legible, language === 'en-us' || language === 'en-gb' ? language : 'other');
   return {
     text,
     notes: lost === 0 ? [] : [`${lost} characters are not spoken: the voice does not know their script.`],

@@ -54,9 +54,9 @@ export const kokoroVoices: readonly Voice[] = names.split(' ').map((name) => {
 });
 
 function languageOf(name: string) {
-  const found = languages[name[0] ?? ''];
-  if (!found) throw new Error(`the voice ${name} has no language`);
-  return found;
+  const language = languages[name[0] ?? ''];
+  if (!language) throw new Error(`the voice ${name} has no language`);
+  return language;
 }
 
 /** A voice, or several with their weights. */

@@ -24,7 +24,7 @@ export async function readOnnxMetadata(path: string): Promise<ReadonlyMap<string
 
 /** Undefined for another file. */
 async function metadataOf(file: FileHandle, size: number): Promise<ReadonlyMap<string, string> | undefined> {
-  const found = new Map<string, string>();
+  const metadata = new Map<string, string>();
   for (let at = 0; at < size; ) {
     const head = await read(file, at, headBytes);
     const known = attempt(() => readFieldHead(head), undefined);
@@ -35,11 +35,11 @@ async function metadataOf(file: FileHandle, size: number): Promise<ReadonlyMap<s
       const message = attempt(() => readMessage(entry), []);
       const texts = new Map(message.map(({ number, value }) => [number, value]));
       const [key, value] = [field.key, field.value].map((number) => texts.get(number));
-      if (key instanceof Uint8Array) found.set(textOf(key), value instanceof Uint8Array ? textOf(value) : '');
+      if (key instanceof Uint8Array) metadata.set(textOf(key), value instanceof Uint8Array ? textOf(value) : '');
     }
     at += known.length;
   }
-  return found;
+  return metadata;
 }
 
 async function read(file: FileHandle, at: number, length: number): Promise<Uint8Array> {

@@ -39,7 +39,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
     voices,
     readable: (text) => ({ text, notes: [] }),
     ignored: (request) => ignoredNotes(request, voices.find(({ name }) => name === request.voice)?.language),
-    say: async (text, { voice, speed }, watch) => {
+    synthesize: async (text, { voice, speed }, watch) => {
       const index = voices.findIndex(({ name }) => name === voice);
       const sid = Math.max(0, index);
       const { samples, sampleRate: rate } = await watch.aside(synthesisTimeoutMs, () =>

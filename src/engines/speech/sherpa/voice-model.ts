@@ -36,19 +36,19 @@ const possibleVoices =
 
 /** Detects the kind of a voice model by the files in its folder; the weights are not read. */
 export async function readVoiceModel(files: VoiceModelFiles): Promise<VoiceModel> {
-  const found = await look(files);
-  const [tokens, voiceTable] = [beside(found, 'tokens.txt'), beside(found, 'voices.bin')];
-  if (tokens && voiceTable) return tabled(found, tokens, voiceTable);
-  if (tokens && isAcoustic(basename(found.model))) return matcha(found, tokens);
-  if (beside(found, `${basename(found.model)}.json`)) return piper(found);
-  if (tokens && found.metadata.has('sample_rate')) return vits(found, tokens);
+  const detected = await look(files);
+  const [tokens, voiceTable] = [beside(detected, 'tokens.txt'), beside(detected, 'voices.bin')];
+  if (tokens && voiceTable) return tabled(detected, tokens, voiceTable);
+  if (tokens && isAcoustic(basename(detected.model))) return matcha(detected, tokens);
+  if (beside(detected, `${basename(detected.model)}.json`)) return piper(detected);
+  if (tokens && detected.metadata.has('sample_rate')) return vits(detected, tokens);
   throw new Error(
-    `the files beside it are missing: ${basename(found.model)}.json for a Piper voice, tokens.txt for others`,
+    `the files beside it are missing: ${basename(detected.model)}.json for a Piper voice, tokens.txt for others`,
   );
 }
 
 /** Files of a model whose kind is not known yet. */
-type Found = Awaited<ReturnType<typeof look>>;
+type DetectedFiles = Awaited<ReturnType<typeof look>>;
 
 async function look({ path, second, espeakFolders }: VoiceModelFiles) {
   const facts = await stat(path);
@@ -77,8 +77,8 @@ async function look({ path, second, espeakFolders }: VoiceModelFiles) {
 }
 
 /** Kokoro and Kitten have their voices in a table. */
-async function tabled(found: Found, tokens: string, voiceTable: string): Promise<VoiceModel> {
-  const { name, model, metadata, folder, names } = found;
+async function tabled(detected: DetectedFiles, tokens: string, voiceTable: string): Promise<VoiceModel> {
+  const { name, model, metadata, folder, names } = detected;
   const kitten = /kitten/i.test(metadata.get('model_type') ?? folder);
   const tableBytes = (await stat(voiceTable)).size;
   const lexicon = kitten ? '' : lexiconsIn(names, folder);
@@ -86,47 +86,47 @@ async function tabled(found: Found, tokens: string, voiceTable: string): Promise
     kind: kitten ? 'kitten' : 'kokoro',
     name,
     model,
-    bytes: found.bytes + tableBytes,
+    bytes: detected.bytes + tableBytes,
     voices: kokoroVoices(metadata, tableBytes, name),
     tokens,
     voiceTable,
-    dataFolder: await found.espeak(),
+    dataFolder: await detected.espeak(),
     ...(lexicon === '' ? {} : { lexicon }),
   };
 }
 
-async function matcha(found: Found, tokens: string): Promise<VoiceModel> {
-  const { name, model, metadata } = found;
-  const beside = found.names.find((file) => /^(vocos|hifigan).*\.onnx$/i.test(file));
-  const vocoder = found.second || (beside && join(found.folder, beside));
+async function matcha(detected: DetectedFiles, tokens: string): Promise<VoiceModel> {
+  const { name, model, metadata } = detected;
+  const listed = detected.names.find((file) => /^(vocos|hifigan).*\.onnx$/i.test(file));
+  const vocoder = detected.second || (listed && join(detected.folder, listed));
   if (vocoder === undefined) {
     throw new Error(
       'it is a Matcha model, and its vocoder is missing: put it into the folder, or name it with --ttswavtokenizer',
     );
   }
-  const bytes = found.bytes + (await stat(vocoder)).size;
+  const bytes = detected.bytes + (await stat(vocoder)).size;
   const voices = numberedVoices(metadata, name);
-  return { kind: 'matcha', name, model, bytes, voices, tokens, vocoder, ...(await pronunciation(found)) };
+  return { kind: 'matcha', name, model, bytes, voices, tokens, vocoder, ...(await pronunciation(detected)) };
 }
 
-async function piper({ name, model, bytes, espeak }: Found): Promise<VoiceModel> {
+async function piper({ name, model, bytes, espeak }: DetectedFiles): Promise<VoiceModel> {
   const voices = piperVoices(await readPiperVoice(`${model}.json`, name), name);
   return { kind: 'piper', name, model, bytes, voices, dataFolder: await espeak() };
 }
 
-async function vits(found: Found, tokens: string): Promise<VoiceModel> {
-  const { name, model, bytes, metadata } = found;
+async function vits(detected: DetectedFiles, tokens: string): Promise<VoiceModel> {
+  const { name, model, bytes, metadata } = detected;
   const voices = numberedVoices(metadata, name);
-  return { kind: 'vits', name, model, bytes, voices, tokens, ...(await pronunciation(found)) };
+  return { kind: 'vits', name, model, bytes, voices, tokens, ...(await pronunciation(detected)) };
 }
 
 /** A lexicon, or the data of eSpeak. */
-async function pronunciation(found: Found): Promise<Pick<VoiceModel, 'lexicon' | 'dataFolder'>> {
-  const lexicon = beside(found, 'lexicon.txt');
-  return lexicon === undefined ? { dataFolder: await found.espeak() } : { lexicon };
+async function pronunciation(detected: DetectedFiles): Promise<Pick<VoiceModel, 'lexicon' | 'dataFolder'>> {
+  const lexicon = beside(detected, 'lexicon.txt');
+  return lexicon === undefined ? { dataFolder: await detected.espeak() } : { lexicon };
 }
 
-function beside({ names, folder }: Found, file: string): string | undefined {
+function beside({ names, folder }: DetectedFiles, file: string): string | undefined {
   return names.includes(file) ? join(folder, file) : undefined;
 }
 
@@ -135,8 +135,8 @@ function modelIn(names: readonly string[], folder: string): string | undefined {
   const models = names.filter((name) => /\.onnx$/i.test(name));
   const acoustic = models.find(isAcoustic);
   const usual = ['model.onnx', 'model.int8.onnx', 'model.fp16.onnx'].find((name) => models.includes(name));
-  const found = acoustic ?? usual ?? (models.length === 1 ? models[0] : undefined);
-  return found === undefined ? undefined : join(folder, found);
+  const model = acoustic ?? usual ?? (models.length === 1 ? models[0] : undefined);
+  return model === undefined ? undefined : join(folder, model);
 }
 
 function isAcoustic(name: string): boolean {
@@ -279,16 +279,16 @@ export function espeakFolders(
     ...(named ? [named, join(named, folder)] : []),
     ...(platform === 'win32'
       ? [join(environment.ProgramFiles ?? 'C:\\Program Files', 'eSpeak NG', folder)]
-      : unixFolders.map((place) => join(place, folder))),
+      : unixFolders.map((parent) => join(parent, folder))),
   ];
 }
 
 /** Data of eSpeak, which most voices need for pronunciation: beside the model, or in one of these folders. */
 async function findEspeakData(model: string, folders: readonly string[]): Promise<string> {
-  const beside = [model, dirname(model), dirname(dirname(model))].map((place) => join(place, folder));
-  for (const place of [...beside, ...folders]) {
-    const found = await stat(join(place, 'phontab')).catch(() => undefined);
-    if (found?.isFile()) return place;
+  const beside = [model, dirname(model), dirname(dirname(model))].map((parent) => join(parent, folder));
+  for (const parent of [...beside, ...folders]) {
+    const stats = await stat(join(parent, 'phontab')).catch(() => undefined);
+    if (stats?.isFile()) return parent;
   }
   throw new Error(
     `it needs the folder ${folder}, which says how words sound. Put that folder beside the model, or install espeak-ng (its package has it), or name it with the variable ESPEAK_DATA_PATH`,

@@ -31,7 +31,7 @@ export function whisperRecogniser(
   return {
     facts: { name, languages: multilingual ? languageCodes : ['en'], translates: multilingual },
     // Whisper's window is 30 seconds; it would cut longer audio at worse positions.
-    longestSeconds: 29,
+    maxChunkSeconds: 29,
     timeoutMs: () => chunkTimeoutMs,
     notes: ({ suppressNonSpeech }) =>
       suppressNonSpeech && !driver.suppressesNonSpeech
@@ -49,8 +49,8 @@ export function whisperRecogniser(
       };
       const result = await driver.transcribe(samples, task, signal);
       const segments = words ? spokenWords(result) : wholeSegments(result);
-      const heard = multilingual ? (result.language ?? language ?? 'en') : 'en';
-      return { text: segments.map(({ text }) => text).join(''), language: heard, segments };
+      const spokenLanguage = multilingual ? (result.language ?? language ?? 'en') : 'en';
+      return { text: segments.map(({ text }) => text).join(''), language: spokenLanguage, segments };
     },
     close: () => driver.close(),
   };

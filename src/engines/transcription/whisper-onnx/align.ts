@@ -26,8 +26,8 @@ export function tokenTimes(heads: readonly Attention[], from: number): readonly 
     for (let row = 0; row < rows; row++) {
       const smooth = medians(normal.subarray(row * columns, (row + 1) * columns));
       for (let column = 0; column < columns; column++) {
-        const place = row * columns + column;
-        cost[place] = (cost[place] as number) - (smooth[column] as number) / heads.length;
+        const index = row * columns + column;
+        cost[index] = (cost[index] as number) - (smooth[column] as number) / heads.length;
       }
     }
   }
@@ -36,7 +36,7 @@ export function tokenTimes(heads: readonly Attention[], from: number): readonly 
 
 /** Each step is compared with the other tokens: what all of them attend to says nothing. */
 function normalised({ weights, rows, columns }: Attention): Float64Array {
-  const found = new Float64Array(rows * columns);
+  const normal = new Float64Array(rows * columns);
   for (let column = 0; column < columns; column++) {
     let [sum, squares] = [0, 0];
     for (let row = 0; row < rows; row++) sum += weights[row * columns + column] as number;
@@ -44,10 +44,10 @@ function normalised({ weights, rows, columns }: Attention): Float64Array {
     for (let row = 0; row < rows; row++) squares += ((weights[row * columns + column] as number) - mean) ** 2;
     const deviation = Math.sqrt(squares / rows) || 1;
     for (let row = 0; row < rows; row++) {
-      found[row * columns + column] = ((weights[row * columns + column] as number) - mean) / deviation;
+      normal[row * columns + column] = ((weights[row * columns + column] as number) - mean) / deviation;
     }
   }
-  return found;
+  return normal;
 }
 
 /** The median around each value; the values are mirrored at both ends. */
@@ -58,8 +58,8 @@ export function medians(values: Float64Array): Float64Array {
   const around = new Float64Array(medianWidth);
   return values.map((_, index) => {
     for (let offset = -reach; offset <= reach; offset++) {
-      const place = Math.abs(index + offset);
-      around[offset + reach] = values[place > last ? 2 * last - place : place] as number;
+      const mirrored = Math.abs(index + offset);
+      around[offset + reach] = values[mirrored > last ? 2 * last - mirrored : mirrored] as number;
     }
     return around.sort()[reach] as number;
   });
@@ -77,17 +77,17 @@ export function cheapestPath(cost: Float64Array, rows: number, columns: number):
       const above = total[(row - 1) * width + column] as number;
       const before = total[row * width + column - 1] as number;
       const least = diagonal < above && diagonal < before ? 0 : above < diagonal && above < before ? 1 : 2;
-      const way = [diagonal, above, before][least] as number;
-      total[row * width + column] = (cost[(row - 1) * columns + column - 1] as number) + way;
+      const step = [diagonal, above, before][least] as number;
+      total[row * width + column] = (cost[(row - 1) * columns + column - 1] as number) + step;
       from[row * width + column] = least;
     }
   }
   const entered = new Array<number>(rows).fill(0);
   for (let row = rows, column = columns; row > 0 && column > 0; ) {
     entered[row - 1] = column - 1;
-    const way = from[row * width + column] as number;
-    if (way !== 2) row -= 1;
-    if (way !== 1) column -= 1;
+    const step = from[row * width + column] as number;
+    if (step !== 2) row -= 1;
+    if (step !== 1) column -= 1;
   }
   return entered;
 }
@@ -140,9 +140,9 @@ export function timeWords(words: readonly TokenWord[], starts: readonly number[]
   });
   const lengths = timed.map(({ start, end }) => end - start).filter((length) => length > 0);
   const median = lengths.sort((one, other) => one - other)[Math.floor(lengths.length / 2)] ?? maxMedianSeconds;
-  const longest = 2 * Math.min(median, maxMedianSeconds);
+  const maxLength = 2 * Math.min(median, maxMedianSeconds);
   return timed.map(({ word, start, end }, index) => {
-    if (index === 0) return { word, start: Math.max(start, end - longest), end };
-    return { word, start, end: Math.min(end, start + longest) };
+    if (index === 0) return { word, start: Math.max(start, end - maxLength), end };
+    return { word, start, end: Math.min(end, start + maxLength) };
   });
 }

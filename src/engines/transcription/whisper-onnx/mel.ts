@@ -12,7 +12,7 @@ const bins = size / 2 + 1;
  * the window does.
  */
 export function logMel(samples: Float32Array): Float32Array {
-  const found = new Float32Array(bands * windowFrames);
+  const energies = new Float32Array(bands * windowFrames);
   const frames = Math.min(windowFrames, Math.ceil((samples.length + size / 2) / hop));
   const spectrum = new Float64Array(bins);
   const frame = new Float64Array(size);
@@ -24,21 +24,21 @@ export function logMel(samples: Float32Array): Float32Array {
     for (let band = 0; band < bands; band++) {
       const { first, weights } = filters()[band] as Filter;
       let energy = 0;
-      for (let place = 0; place < weights.length; place++) {
-        energy += (weights[place] as number) * (spectrum[first + place] as number);
+      for (let offset = 0; offset < weights.length; offset++) {
+        energy += (weights[offset] as number) * (spectrum[first + offset] as number);
       }
       const value = Math.log10(Math.max(energy, 1e-10));
-      found[band * windowFrames + index] = value;
+      energies[band * windowFrames + index] = value;
       loudest = Math.max(loudest, value);
     }
   }
   const floor = loudest - 8;
   for (let band = 0; band < bands; band++) {
-    const row = found.subarray(band * windowFrames, (band + 1) * windowFrames);
+    const row = energies.subarray(band * windowFrames, (band + 1) * windowFrames);
     row.fill(-10, frames);
     for (let index = 0; index < windowFrames; index++) row[index] = (Math.max(row[index] as number, floor) + 4) / 4;
   }
-  return found;
+  return energies;
 }
 
 /** The samples around a place under a Hann window. Before its beginning the sound is mirrored, after its end it is silent. */
@@ -103,11 +103,11 @@ interface Filter {
   readonly weights: Float64Array;
 }
 
-let made: readonly Filter[] | undefined;
+let filterBank: readonly Filter[] | undefined;
 
 /** Triangles of equal area, equally far apart on Slaney's mel scale. */
 export function filters(): readonly Filter[] {
-  made ??= Array.from({ length: bands }, (_, band) => {
+  filterBank ??= Array.from({ length: bands }, (_, band) => {
     const [low, middle, high] = [0, 1, 2].map((corner) =>
       hertzOf((melOf(rate / 2) * (band + corner)) / (bands + 1)),
     ) as [number, number, number];
@@ -122,7 +122,7 @@ export function filters(): readonly Filter[] {
     );
     return { first, weights: all.slice(first, all.findLastIndex((weight) => weight > 0) + 1) };
   });
-  return made;
+  return filterBank;
 }
 
 /** Linear up to 1000 Hz (15 mel), logarithmic above. */

@@ -82,13 +82,13 @@ export class WhisperWindow implements Decoder {
   ) {}
 
   async begin(tokens: readonly number[], signal: AbortSignal): Promise<DecoderState> {
-    const kept = this.#sound === undefined;
-    const names = [...this.#names('decoder'), ...(kept ? this.#names('encoder') : [])];
+    const isFirst = this.#sound === undefined;
+    const names = [...this.#names('decoder'), ...(isFirst ? this.#names('encoder') : [])];
     const outputs = ['logits', ...names.map((name) => `present.${name}`)];
     const [logits, ...values] = await this.decoder.compute(this.#first(tokens), outputs, signal);
     const named = names.map((name, index) => [`past_key_values.${name}`, values[index] as OnnxValue] as const);
     const of = (part: string) => Object.fromEntries(named.filter(([name]) => name.includes(part)));
-    if (kept) this.#sound = of('.encoder.');
+    if (isFirst) this.#sound = of('.encoder.');
     return new State(logits as OnnxValue, of('.decoder.'));
   }
 

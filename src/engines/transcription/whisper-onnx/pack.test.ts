@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { packs } from '../../../packs/catalogue.ts';
-import { earsModels, findEars } from './pack.ts';
+import { whisperPacks, findWhisperPack } from './pack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-ears-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-const [, base] = earsModels;
+const [, base] = whisperPacks;
 
 function installed(version: string, ...folders: readonly string[]): string {
   const folder = mkdtempSync(join(root, 'package-'));
@@ -19,17 +19,17 @@ function installed(version: string, ...folders: readonly string[]): string {
 
 test('findEars: finds the folder of the model', () => {
   const folder = installed('1.0.0', 'models/Xenova/whisper-base');
-  expect(findEars(base, () => folder)).toBe(join(folder, 'models', 'Xenova', 'whisper-base'));
+  expect(findWhisperPack(base, () => folder)).toBe(join(folder, 'models', 'Xenova', 'whisper-base'));
 });
 
 test('findEars: says what to do if the pack is missing, incomplete or of another version', () => {
-  expect(() => findEars(base, () => undefined)).toThrow('the pack ears is not installed. Run: parley pack add ears');
-  expect(() => findEars(base, () => installed('1.0.0'))).toThrow('incomplete. Run: parley pack repair ears');
-  expect(() => findEars(base, () => installed('0.9.0'))).toThrow('the pack ears is of another version');
+  expect(() => findWhisperPack(base, () => undefined)).toThrow('the pack ears is not installed. Run: parley pack add ears');
+  expect(() => findWhisperPack(base, () => installed('1.0.0'))).toThrow('incomplete. Run: parley pack repair ears');
+  expect(() => findWhisperPack(base, () => installed('0.9.0'))).toThrow('the pack ears is of another version');
 });
 
 test('earsModels: each is in the catalogue', () => {
-  for (const { pack, packageName } of earsModels) {
+  for (const { pack, packageName } of whisperPacks) {
     const packages = packs.find(({ name }) => name === pack)?.packages['linux-x64'];
     expect(packages?.map(({ name }) => name)).toEqual([packageName]);
   }

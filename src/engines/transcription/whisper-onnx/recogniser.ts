@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { languageCodes } from '../../../core/languages.ts';
 import type { Segment } from '../../../core/transcription.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { delayed, type Heard, type Recogniser, sentences, soundRate } from '../recogniser.ts';
+import { delayed, type Transcript, type Recogniser, sentences, soundRate } from '../recogniser.ts';
 import { joinWords, timeWords, tokenTimes } from './align.ts';
 import { type DecoderState, decodeWindow } from './decode.ts';
 import { hop, logMel } from './mel.ts';
@@ -35,7 +35,7 @@ export async function openWhisperOnnx(
   const loaded = await load(folder, threads);
   return {
     facts: { name, languages: languageCodes.filter((code) => loaded.languages.has(code)), translates: true },
-    longestSeconds: 29,
+    maxChunkSeconds: 29,
     timeoutMs: () => 5 * 60_000,
     notes: () => [],
     recognise: (samples, task, signal) => recognise(samples, task, { ...loaded, signal }),
@@ -83,17 +83,17 @@ async function load(folder: string, threads: number): Promise<Loaded> {
 
 type Recognition = Loaded & { readonly signal: AbortSignal };
 
-async function recognise(samples: Float32Array, task: TranscriptionTask, deps: Recognition): Promise<Heard> {
+async function recognise(samples: Float32Array, task: TranscriptionTask, deps: Recognition): Promise<Transcript> {
   const segments: Segment[] = [];
   let language = task.language;
   for (let from = 0; from < samples.length; ) {
-    const heard = await recogniseWindow(samples.subarray(from), { ...task, language }, deps);
-    language ??= heard.language;
+    const result = await recogniseWindow(samples.subarray(from), { ...task, language }, deps);
+    language ??= result.language;
     const offset = from / soundRate;
-    segments.push(...heard.segments.map((segment) => delayed(segment, offset)));
-    const rest = samples.length / soundRate - offset - heard.seconds;
-    if (rest < minRest || heard.seconds < minRest) break;
-    from += Math.round(heard.seconds * soundRate);
+    segments.push(...result.segments.map((segment) => delayed(segment, offset)));
+    const rest = samples.length / soundRate - offset - result.seconds;
+    if (rest < minRest || result.seconds < minRest) break;
+    from += Math.round(result.seconds * soundRate);
   }
   return { text: segments.map(({ text }) => text).join(''), language: language ?? 'en', segments };
 }
@@ -104,7 +104,7 @@ async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, d
   const seconds = samples.length / soundRate;
   const window = await network.window(logMel(samples), signal);
   try {
-    const { state, language, silence, given } = await begin(window, task, deps);
+    const { state, language, silence, taskTokens } = await begin(window, task, deps);
     try {
       const decoded = await decodeWindow(window, state, {
         roles,
@@ -114,7 +114,7 @@ async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, d
         signal,
       });
       if (silence > maxNoSpeech && decoded.averageLogprob < minLogprob) return { language, seconds, segments: [] };
-      const { segments, heardSeconds } = splitSegments(decoded.tokens, seconds, roles);
+      const { segments, decodedSeconds } = splitSegments(decoded.tokens, seconds, roles);
       const texts = segments.map(({ tokens, ...times }) => ({
         ...times,
         text: tokenizer.decode(tokens),
@@ -123,10 +123,10 @@ async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, d
         noSpeechProbability: silence,
       }));
       const spoken = texts.filter(({ text }) => text.trim() !== '');
-      if (!task.words) return { language, seconds: heardSeconds, segments: spoken };
+      if (!task.words) return { language, seconds: decodedSeconds, segments: spoken };
       const tokens = spoken.flatMap((segment) => segment.tokens);
-      const words = await timed(window, { tokens, given, language, seconds }, deps);
-      return { language, seconds: heardSeconds, segments: sentences(words) };
+      const words = await timed(window, { tokens, taskTokens, language, seconds }, deps);
+      return { language, seconds: decodedSeconds, segments: sentences(words) };
     } finally {
       state.release();
     }
@@ -145,43 +145,43 @@ async function begin(window: WhisperWindow, task: TranscriptionTask, { tokenizer
     const chance = ([, token]: readonly [string, number]): number => logits[token] as number;
     const likeliest = [...languages].reduce((best, each) => (chance(each) > chance(best) ? each : best));
     const [language, token] = [...languages].find(([code]) => code === task.language) ?? likeliest;
-    const given = [start, token, tokenizer.special(task.translate ? 'translate' : 'transcribe')];
+    const taskTokens = [start, token, tokenizer.special(task.translate ? 'translate' : 'transcribe')];
     const prompt = task.prompt.trim() === '' ? [] : tokenizer.encode(` ${task.prompt.trim()}`).slice(-maxPromptTokens);
     const replace = (next: DecoderState): void => {
       state.release();
       state = next;
     };
     if (prompt.length > 0) {
-      replace(await window.begin([tokenizer.special('startofprev'), ...prompt, ...given], signal));
+      replace(await window.begin([tokenizer.special('startofprev'), ...prompt, ...taskTokens], signal));
     } else {
-      for (const each of given.slice(1)) replace(await window.next(state, each, signal));
+      for (const each of taskTokens.slice(1)) replace(await window.next(state, each, signal));
     }
-    return { state, language, silence, given };
+    return { state, language, silence, taskTokens };
   } catch (error) {
     state.release();
     throw error;
   }
 }
 
-interface Spoken {
+interface DecodedText {
   readonly tokens: readonly number[];
   /** Start, language and task. */
-  readonly given: readonly number[];
+  readonly taskTokens: readonly number[];
   readonly language: string;
   readonly seconds: number;
 }
 
-async function timed(window: WhisperWindow, { tokens, given, language, seconds }: Spoken, deps: Recognition) {
+async function timed(window: WhisperWindow, { tokens, taskTokens, language, seconds }: DecodedText, deps: Recognition) {
   const { roles, tokenizer, signal } = deps;
   if (tokens.length === 0) return [];
-  const sequence = [...given, roles.noTimestamps, ...tokens, roles.end];
+  const sequence = [...taskTokens, roles.noTimestamps, ...tokens, roles.end];
   const columns = Math.max(1, Math.min(1500, Math.ceil((seconds * soundRate) / hop / 2)));
   const heads = await window.attention(sequence, columns, signal);
   const words = joinWords(
     tokens.map((token) => tokenizer.bytesOf(token)),
     language,
   );
-  return timeWords(words, tokenTimes(heads, given.length));
+  return timeWords(words, tokenTimes(heads, taskTokens.length));
 }
 
 /** The same sound always gives the same text. */

@@ -85,24 +85,24 @@ describe('splitSegments', () => {
         { start: 0, end: 0.2, tokens: [1, 2] },
         { start: 0.2, end: 0.5, tokens: [4] },
       ],
-      heardSeconds: 10,
+      decodedSeconds: 10,
     });
   });
 
   test('a text without an end after another segment must be heard again', () => {
-    const { segments, heardSeconds } = splitSegments([10, 1, 60, 60, 2, 4], 29, roles);
+    const { segments, decodedSeconds } = splitSegments([10, 1, 60, 60, 2, 4], 29, roles);
     expect(segments.map(({ tokens }) => tokens)).toEqual([[1]]);
-    expect(heardSeconds).toBe(1);
+    expect(decodedSeconds).toBe(1);
   });
 
   test('a segment that was begun only must be heard again', () => {
-    expect(splitSegments([10, 1, 60, 60], 29, roles).heardSeconds).toBe(1);
+    expect(splitSegments([10, 1, 60, 60], 29, roles).decodedSeconds).toBe(1);
   });
 
   test('a single text without an end lasts to the end of the sound', () => {
     expect(splitSegments([15, 1, 2], 3, roles)).toEqual({
       segments: [{ start: 0.1, end: 3, tokens: [1, 2] }],
-      heardSeconds: 3,
+      decodedSeconds: 3,
     });
   });
 
@@ -111,6 +111,6 @@ describe('splitSegments', () => {
   });
 
   test('nothing was said', () => {
-    expect(splitSegments([], 3, roles)).toEqual({ segments: [], heardSeconds: 3 });
+    expect(splitSegments([], 3, roles)).toEqual({ segments: [], decodedSeconds: 3 });
   });
 });

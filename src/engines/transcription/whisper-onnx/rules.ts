@@ -92,7 +92,7 @@ export function splitSegments(
   tokens: readonly number[],
   seconds: number,
   { timestamps }: TokenRoles,
-): { readonly segments: readonly TokenSegment[]; readonly heardSeconds: number } {
+): { readonly segments: readonly TokenSegment[]; readonly decodedSeconds: number } {
   const secondsOf = (token: number): number => Math.min((token - timestamps) * secondsPerStep, seconds);
   const isTime = (at: number): boolean => (tokens[at] ?? 0) >= timestamps;
   const segments: TokenSegment[] = [];
@@ -107,5 +107,5 @@ export function splitSegments(
   // A text without an end, or a segment that was begun only.
   const isCut = segments.length > 0 && (open.length > 0 || isTime(tokens.length - 2));
   if (open.length > 0 && !isCut) segments.push({ start, end: seconds, tokens: open });
-  return { segments, heardSeconds: isCut ? latest : seconds };
+  return { segments, decodedSeconds: isCut ? latest : seconds };
 }

@@ -28,9 +28,9 @@ export class WhisperTokenizer {
 
   /** The number of `<|name|>`. */
   special(name: string): number {
-    const found = this.#added[`<|${name}|>`];
-    if (found === undefined) throw new Error(`the model has no token <|${name}|>`);
-    return found;
+    const token = this.#added[`<|${name}|>`];
+    if (token === undefined) throw new Error(`the model has no token <|${name}|>`);
+    return token;
   }
 
   /** Empty for special tokens. A character may go on in the next token. */
@@ -43,7 +43,7 @@ export class WhisperTokenizer {
   }
 
   encode(text: string): readonly number[] {
-    return (text.match(words) ?? []).flatMap((word) => this.#joined(word));
+    return (text.match(wordPattern) ?? []).flatMap((word) => this.#joined(word));
   }
 
   #joined(word: string): readonly number[] {
@@ -64,7 +64,7 @@ export class WhisperTokenizer {
 const none = new Uint8Array();
 
 /** Words with the space before them, numbers, signs, and spaces. A word is short enough for the joining, which is quadratic. */
-const words =
+const wordPattern =
   /'(?:s|t|re|ve|m|ll|d)| ?\p{L}{1,200}| ?\p{N}{1,200}| ?[^\s\p{L}\p{N}]{1,200}|\s{1,200}(?!\S)|\s{1,200}/gu;
 
 /** GPT-2's visible stand-ins for bytes: printable bytes map to themselves, the others to code points from 256. */

@@ -5,9 +5,9 @@ import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import type { Heard, Recogniser } from '../recogniser.ts';
+import type { Transcript, Recogniser } from '../recogniser.ts';
 import { plainTask } from '../testing/task.ts';
-import { quietestPlace, transcribe } from './transcribe.ts';
+import { quietestOffset, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
 const rate = 16_000;
@@ -17,7 +17,7 @@ interface Scene {
   /** In seconds. */
   readonly speech?: readonly (readonly [number, number])[];
   readonly task?: Partial<TranscriptionTask>;
-  readonly hear?: (seconds: number, count: number) => Heard;
+  readonly recogniseChunks?: (seconds: number, count: number) => Transcript;
   readonly recording?: Uint8Array;
   readonly stopAfter?: number;
   readonly recogniser?: Partial<Recogniser>;
@@ -25,34 +25,34 @@ interface Scene {
 }
 
 async function play(scene: Scene) {
-  const { seconds = 10, speech = [[1, 3]], task = {}, hear = () => ({ text: 'Hello there.', language: 'en' }) } = scene;
+  const { seconds = 10, speech = [[1, 3]], task = {}, recogniseChunks = () => ({ text: 'Hello there.', language: 'en' }) } = scene;
   const events: TranscriptionEvent[] = [];
   const lengths: number[] = [];
   const bounds: number[] = [];
   const stop = new AbortController();
   const recogniser: Recogniser = {
     facts: { name: 'ear', languages: ['en', 'fr'], translates: false },
-    longestSeconds: 5,
+    maxChunkSeconds: 5,
     timeoutMs: (length) => 1000 * length,
     notes: ({ prompt }) => (prompt === '' ? [] : ['prompt has no effect']),
     recognise: async (samples) => {
       lengths.push(samples.length / rate);
       if (lengths.length === scene.stopAfter) stop.abort(new Error('gone'));
-      return hear(samples.length / rate, lengths.length);
+      return recogniseChunks(samples.length / rate, lengths.length);
     },
     ...scene.recogniser,
   };
   const voice = {
     async *listen(sound: AsyncIterable<Float32Array>): AsyncGenerator<Activity> {
       const spans = speech.map(([start, end]) => ({ start: start * rate, end: end * rate }));
-      let heard = 0;
+      let transcript = 0;
       for await (const { length } of sound) {
-        heard += length;
+        transcript += length;
         const over: Span[] = [];
-        while (spans[0] && spans[0].end <= heard) over.push(spans.shift() as Span);
-        yield { spans: over, settled: Math.min(heard, spans[0]?.start ?? heard) };
+        while (spans[0] && spans[0].end <= transcript) over.push(spans.shift() as Span);
+        yield { spans: over, settled: Math.min(transcript, spans[0]?.start ?? transcript) };
       }
-      yield { spans, settled: heard };
+      yield { spans, settled: transcript };
     },
   };
   const watch = {
@@ -78,7 +78,7 @@ async function play(scene: Scene) {
 }
 
 test('transcribe: sends the duration, timed segments, progress and finish', async () => {
-  const { events } = await play({ hear: () => ({ text: 'One two. Three.', language: 'en' }) });
+  const { events } = await play({ recogniseChunks: () => ({ text: 'One two. Three.', language: 'en' }) });
   expect(events).toMatchObject([
     { type: 'start', seconds: 10 },
     { type: 'segment', segment: { start: 1, text: ' One two.' } },
@@ -109,8 +109,8 @@ test.each([
 ])(
   'transcribe: a chunk in which nothing is heard is tried without its margins, if that helps (%s)',
   async (missesShortSpeech, expected) => {
-    const hear = (_: number, count: number) => ({ text: count === 1 ? ' ' : 'Hello.', language: 'en' });
-    const { events, lengths } = await play({ hear, recogniser: { missesShortSpeech } });
+    const recogniseChunks = (_: number, count: number) => ({ text: count === 1 ? ' ' : 'Hello.', language: 'en' });
+    const { events, lengths } = await play({ recogniseChunks, recogniser: { missesShortSpeech } });
     expect(lengths).toEqual(expected);
     const texts = events.flatMap((event) => (event.type === 'segment' ? [event.segment.text.trim()] : []));
     expect(texts.filter(Boolean)).toEqual(missesShortSpeech ? ['Hello.'] : []);
@@ -131,7 +131,7 @@ describe('transcribe: recording beyond the buffer', () => {
   }
 
   test('is decoded twice, and each chunk has the audio of its time', async () => {
-    const heard: number[] = [];
+    const transcript: number[] = [];
     const speech = [
       [2, 4],
       [30, 33],
@@ -139,12 +139,12 @@ describe('transcribe: recording beyond the buffer', () => {
     ] as const;
     const recogniser: Partial<Recogniser> = {
       recognise: async (samples) => {
-        heard.push(Math.round((samples[samples.length >> 1] ?? 0) * 100));
+        transcript.push(Math.round((samples[samples.length >> 1] ?? 0) * 100));
         return { text: 'Yes.', language: 'en' };
       },
     };
     const { events, types } = await play({ recording: staircase(60), bufferSeconds: 10, speech, recogniser });
-    expect(heard).toEqual([3, 31, 57]);
+    expect(transcript).toEqual([3, 31, 57]);
     expect(events[0]).toEqual({ type: 'start', seconds: expect.closeTo(60, 6) });
     expect(types.filter((type) => type === 'segment')).toHaveLength(3);
   });
@@ -167,8 +167,8 @@ describe('transcribe: recording beyond the buffer', () => {
 });
 
 test('transcribe: has word times only on request', async () => {
-  const [, asked] = (await play({ task: { words: true } })).events;
-  expect(asked).toMatchObject({
+  const [, requested] = (await play({ task: { words: true } })).events;
+  expect(requested).toMatchObject({
     segment: {
       words: [
         { word: 'Hello', start: 1 },
@@ -182,8 +182,8 @@ test('transcribe: has word times only on request', async () => {
 
 test('transcribe: keeps the times of the recogniser', async () => {
   const words = [{ word: 'Hi', start: 0.5, end: 0.75 }];
-  const heard = { text: 'Hi', language: 'en', segments: [{ start: 0.5, end: 0.75, text: ' Hi', words }] };
-  const { events } = await play({ speech: [[2, 3]], task: { words: true }, hear: () => heard });
+  const transcript = { text: 'Hi', language: 'en', segments: [{ start: 0.5, end: 0.75, text: ' Hi', words }] };
+  const { events } = await play({ speech: [[2, 3]], task: { words: true }, recogniseChunks: () => transcript });
   expect(events[1]).toEqual({
     type: 'segment',
     segment: { start: 2.1, end: 2.35, text: ' Hi', words: [{ word: 'Hi', start: 2.1, end: 2.35 }] },
@@ -191,13 +191,13 @@ test('transcribe: keeps the times of the recogniser', async () => {
 });
 
 test('transcribe: the language is the requested one or the first detected one', async () => {
-  const hear = (_: number, count: number): Heard => ({ text: 'x', language: count === 1 ? 'fr' : 'en' });
+  const recogniseChunks = (_: number, count: number): Transcript => ({ text: 'x', language: count === 1 ? 'fr' : 'en' });
   const speech = [
     [1, 2],
     [6, 7],
   ] as const;
-  expect((await play({ hear, speech })).events.at(-1)).toMatchObject({ language: 'fr' });
-  expect((await play({ hear, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({ language: 'en' });
+  expect((await play({ recogniseChunks, speech })).events.at(-1)).toMatchObject({ language: 'fr' });
+  expect((await play({ recogniseChunks, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({ language: 'en' });
 });
 
 test('transcribe: finish has the notes of the recogniser', async () => {
@@ -269,24 +269,24 @@ test('transcribe: rejects a file that is not audio, and names its type', async (
 test('quietestPlace: is the middle of the quietest frame', () => {
   const samples = new Float32Array(1000).fill(0.5);
   samples.fill(0.01, 400, 440);
-  expect(quietestPlace(samples, 100, 900, 20)).toBe(430);
+  expect(quietestOffset(samples, 100, 900, 20)).toBe(430);
 });
 
 test('quietestPlace: is the last of equally quiet frames', () => {
-  expect(quietestPlace(new Float32Array(1000), 100, 900, 20)).toBe(890);
+  expect(quietestOffset(new Float32Array(1000), 100, 900, 20)).toBe(890);
 });
 
 test('quietestPlace: is the end without a whole frame', () => {
-  expect(quietestPlace(new Float32Array(1000), 100, 110, 20)).toBe(110);
+  expect(quietestOffset(new Float32Array(1000), 100, 110, 20)).toBe(110);
 });
 
 test('quietestPlace: is within the range, also beyond the end of the samples', () => {
   fc.assert(
     fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 50 }), (from, more, frame) => {
       const samples = Float32Array.from({ length: 200 }, (_, index) => Math.sin(index));
-      const place = quietestPlace(samples, from, from + more, frame);
-      expect(place).toBeGreaterThanOrEqual(from);
-      expect(place).toBeLessThanOrEqual(from + more);
+      const offset = quietestOffset(samples, from, from + more, frame);
+      expect(offset).toBeGreaterThanOrEqual(from);
+      expect(offset).toBeLessThanOrEqual(from + more);
     }),
   );
 });

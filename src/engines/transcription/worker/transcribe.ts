@@ -5,7 +5,7 @@ import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../c
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { delayed, type Heard, type Recogniser, soundRate } from '../recogniser.ts';
+import { delayed, type Transcript, type Recogniser, soundRate } from '../recogniser.ts';
 import { timedSentences } from '../timing.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
@@ -26,45 +26,45 @@ interface TranscribeDeps {
 /** Cuts an audio file at pauses and recognises it by chunks. Of a long one, only the open chunk is in memory. */
 export async function transcribe(
   bytes: Uint8Array,
-  asked: TranscriptionTask,
+  requested: TranscriptionTask,
   { emit, signal, watch }: TaskTools<TranscriptionEvent>,
   { recogniser, voice, ffmpeg, bufferSeconds = defaultBufferSeconds }: TranscribeDeps,
 ): Promise<void> {
-  refuseUnlessAble(asked, recogniser.facts);
+  refuseUnlessAble(requested, recogniser.facts);
   // Translating English to English is transcription.
-  const untranslated = asked.translate && !recogniser.facts.translates;
-  const task = untranslated ? { ...asked, translate: false } : asked;
+  const untranslated = requested.translate && !recogniser.facts.translates;
+  const task = untranslated ? { ...requested, translate: false } : requested;
   const recording = await openRecording(bytes, { rate: soundRate, maxSeconds, bufferSeconds, signal, ffmpeg });
   const { seconds } = recording;
   emit({ type: 'start', seconds });
   const recent = new RecentSound();
   const cutter = new ChunkCutter({
-    longest: Math.floor(recogniser.longestSeconds * soundRate),
-    widestPause: 2 * soundRate,
+    maxLength: Math.floor(recogniser.maxChunkSeconds * soundRate),
+    maxPause: 2 * soundRate,
     margin: 0.4 * soundRate,
-    quietest: (from, to) => from + quietestPlace(recent.slice(from, to), 0, to - from, soundRate / 50),
+    quietest: (from, to) => from + quietestOffset(recent.slice(from, to), 0, to - from, soundRate / 50),
   });
   let language = task.language;
 
-  async function recognise({ start, end }: Span): Promise<Heard> {
+  async function recognise({ start, end }: Span): Promise<Transcript> {
     signal.throwIfAborted();
     const piece = recent.slice(start, end);
     const timeoutMs = recogniser.timeoutMs(piece.length / soundRate);
-    const heard = await watch.aside(timeoutMs, () => recogniser.recognise(piece, task, signal));
+    const transcript = await watch.aside(timeoutMs, () => recogniser.recognise(piece, task, signal));
     signal.throwIfAborted();
-    return heard;
+    return transcript;
   }
 
-  async function hear(chunks: readonly Chunk[]): Promise<void> {
+  async function recogniseChunks(chunks: readonly Chunk[]): Promise<void> {
     for (const chunk of chunks) {
       let { start } = chunk;
-      let heard = await recognise(chunk);
-      if (heard.text.trim() === '' && recogniser.missesShortSpeech) {
+      let transcript = await recognise(chunk);
+      if (transcript.text.trim() === '' && recogniser.missesShortSpeech) {
         start = chunk.spans[0]?.start ?? start;
-        heard = await recognise({ start, end: chunk.spans.at(-1)?.end ?? chunk.end });
+        transcript = await recognise({ start, end: chunk.spans.at(-1)?.end ?? chunk.end });
       }
-      language ??= heard.language;
-      for (const segment of segmentsOf(heard, { ...chunk, start }, task)) emit({ type: 'segment', segment });
+      language ??= transcript.language;
+      for (const segment of segmentsOf(transcript, { ...chunk, start }, task)) emit({ type: 'segment', segment });
       emit({ type: 'progress', fraction: Math.min(1, chunk.end / (seconds * soundRate)) });
     }
   }
@@ -72,12 +72,12 @@ export async function transcribe(
   for await (const { spans, settled } of voice.listen(recent.noting(recording.samples()), { signal, watch })) {
     for (const { start, end } of spans) {
       // The last VAD window may exceed the end.
-      await hear(cutter.add({ start: Math.min(start, recent.end), end: Math.min(end, recent.end) }));
+      await recogniseChunks(cutter.add({ start: Math.min(start, recent.end), end: Math.min(end, recent.end) }));
     }
-    await hear(cutter.settle(settled));
+    await recogniseChunks(cutter.settle(settled));
     recent.forget(cutter.neededFrom(settled));
   }
-  await hear(cutter.end(recent.end));
+  await recogniseChunks(cutter.end(recent.end));
   // Speech in another language gives nonsense.
   const note = `${recogniser.facts.name} hears English only: the recording was taken for English, and nothing was translated.`;
   const notes = [...recogniser.notes(task), ...(untranslated ? [note] : [])];
@@ -101,10 +101,10 @@ class RecentSound {
 
   slice(from: number, to: number): Float32Array {
     const parts: Float32Array[] = [];
-    let place = this.#start;
+    let offset = this.#start;
     for (const piece of this.#pieces) {
-      if (place < to && place + piece.length > from) parts.push(piece.subarray(Math.max(0, from - place), to - place));
-      place += piece.length;
+      if (offset < to && offset + piece.length > from) parts.push(piece.subarray(Math.max(0, from - offset), to - offset));
+      offset += piece.length;
     }
     return concat(...parts);
   }
@@ -129,21 +129,21 @@ function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: Tra
   throw new AppError('unsupported', details);
 }
 
-function segmentsOf({ text, segments }: Heard, chunk: Chunk, { words }: TranscriptionTask): readonly Segment[] {
+function segmentsOf({ text, segments }: Transcript, chunk: Chunk, { words }: TranscriptionTask): readonly Segment[] {
   const inSeconds = chunk.spans.map(({ start, end }) => ({ start: start / soundRate, end: end / soundRate }));
   const offset = chunk.start / soundRate;
   const timed = segments?.map((segment) => delayed(segment, offset)) ?? timedSentences(text, inSeconds);
-  return timed.map(({ words: said, ...segment }) => (words && said ? { ...segment, words: said } : segment));
+  return timed.map(({ words: timedWords, ...segment }) => (words && timedWords ? { ...segment, words: timedWords } : segment));
 }
 
 /** The middle of the frame with the least energy. */
-export function quietestPlace(samples: Float32Array, from: number, to: number, frame: number): number {
-  let best = { place: to, energy: Number.POSITIVE_INFINITY };
+export function quietestOffset(samples: Float32Array, from: number, to: number, frame: number): number {
+  let best = { offset: to, energy: Number.POSITIVE_INFINITY };
   for (let start = from; start + frame <= to; start += frame) {
     let energy = 0;
     for (let index = start; index < start + frame; index++) energy += (samples[index] ?? 0) ** 2;
     // Prefers the last of equally quiet positions, for longer chunks.
-    if (energy <= best.energy) best = { place: start + Math.floor(frame / 2), energy };
+    if (energy <= best.energy) best = { offset: start + Math.floor(frame / 2), energy };
   }
-  return best.place;
+  return best.offset;
 }

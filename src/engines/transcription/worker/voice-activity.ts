@@ -50,43 +50,43 @@ export class VoiceActivity {
     { signal, watch }: SpeechTools,
   ): AsyncGenerator<Activity> {
     this.vad.reset();
-    let heard = 0;
+    let received = 0;
     let begun: number | undefined;
     for await (const step of inSteps(sound)) {
       signal.throwIfAborted();
-      const earliest = Math.max(0, heard - lookBack);
-      heard += step.length;
-      const spans = [...watch.here(stepTimeoutMs, () => this.#hear(step))];
+      const earliest = Math.max(0, received - lookBack);
+      received += step.length;
+      const spans = [...watch.here(stepTimeoutMs, () => this.#feed(step))];
       const speaking = this.vad.isDetected();
       begun = speaking ? (spans.length > 0 ? earliest : (begun ?? earliest)) : undefined;
-      if (begun !== undefined && heard - begun > maxSpan) {
+      if (begun !== undefined && received - begun > maxSpan) {
         // Otherwise the library would buffer all audio until the next pause.
         spans.push(...this.#flush(watch));
-        begun = Math.max(0, heard - lookBack);
+        begun = Math.max(0, received - lookBack);
       }
-      yield { spans, settled: begun ?? Math.max(0, heard - lookBack) };
+      yield { spans, settled: begun ?? Math.max(0, received - lookBack) };
       await turn();
     }
-    yield { spans: this.#flush(watch), settled: heard };
+    yield { spans: this.#flush(watch), settled: received };
   }
 
   #flush(watch: SpeechTools['watch']): readonly Span[] {
     return watch.here(stepTimeoutMs, () => {
       this.vad.flush();
-      return this.#found();
+      return this.#takeSpans();
     });
   }
 
-  #hear(samples: Float32Array): readonly Span[] {
+  #feed(samples: Float32Array): readonly Span[] {
     for (let start = 0; start < samples.length; start += windowSamples) {
       const window = new Float32Array(windowSamples);
       window.set(samples.subarray(start, start + windowSamples));
       this.vad.acceptWaveform(window);
     }
-    return this.#found();
+    return this.#takeSpans();
   }
 
-  #found(): readonly Span[] {
+  #takeSpans(): readonly Span[] {
     const spans: Span[] = [];
     for (; !this.vad.isEmpty(); this.vad.pop()) {
       const { start, samples } = this.vad.front(false);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FrameReader, type FromDriver, frame, type ToDriver } from '../../../bare/messages.ts';
-import type { PainterLoad } from '../options.ts';
-import type { PaintParams, PaintProgress, PaintTask } from '../worker/generate.ts';
+import type { DriverLoad } from '../options.ts';
+import type { DiffusionParams, DiffusionProgress, DiffusionTask } from '../worker/generate.ts';
 
-type FromPainter = FromDriver<PaintProgress>;
+type DriverMessage = FromDriver<DiffusionProgress>;
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-bare-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -47,7 +47,7 @@ export class EsrganUpscaler {
 const module = join(folder, 'driver.mjs');
 writeFileSync(module, driver);
 
-const load: PainterLoad = {
+const load: DriverLoad = {
   module: pathToFileURL(module).href,
   files: { model: '/m.gguf', vae: '/v.gguf' },
   config: { threads: 2 },
@@ -55,13 +55,13 @@ const load: PainterLoad = {
   upscalerConfig: { device: 'cpu' },
 };
 
-const told: { message: FromPainter; bytes: number[] }[] = [];
+const told: { message: DriverMessage; bytes: number[] }[] = [];
 const log: unknown[][] = [];
 const exits: number[] = [];
 const heard = new Map<string, (chunk: Uint8Array) => void>();
 
 beforeAll(async () => {
-  const reader = new FrameReader<FromPainter>((message, bytes) => told.push({ message, bytes: [...bytes] }));
+  const reader = new FrameReader<DriverMessage>((message, bytes) => told.push({ message, bytes: [...bytes] }));
   const pipe = {
     on: (event: string, listener: (chunk: Uint8Array) => void) => {
       heard.set(event, listener);
@@ -79,11 +79,11 @@ beforeEach(() => {
   log.length = 0;
 });
 
-const say = (message: ToDriver<PainterLoad, PaintTask>, bytes?: Uint8Array) =>
+const say = (message: ToDriver<DriverLoad, DiffusionTask>, bytes?: Uint8Array) =>
   heard.get('data')?.(frame(message, bytes));
-const drawing = (prompt: string): PaintTask => ({ type: 'generate', params: { prompt, seed: 1 } as PaintParams });
+const drawing = (prompt: string): DiffusionTask => ({ type: 'generate', params: { prompt, seed: 1 } as DiffusionParams });
 const types = () => told.map(({ message }) => message.type);
-const until = (type: FromPainter['type']) => expect.poll(() => types()).toContain(type);
+const until = (type: DriverMessage['type']) => expect.poll(() => types()).toContain(type);
 
 describe('the driver process of stable-diffusion.cpp', () => {
   test('reports why a model cannot be loaded', async () => {

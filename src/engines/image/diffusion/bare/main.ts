@@ -1,6 +1,6 @@
 import { serveDriver } from '../../../bare/serve.ts';
-import type { PainterLoad } from '../options.ts';
-import type { PaintProgress, PaintTask } from '../worker/generate.ts';
+import type { DriverLoad } from '../options.ts';
+import type { DiffusionProgress, DiffusionTask } from '../worker/generate.ts';
 
 // Runs in the Bare runtime, not in Node.
 
@@ -22,9 +22,9 @@ interface Driver {
   readonly EsrganUpscaler: new (parts: object) => Upscaling;
 }
 
-serveDriver<PainterLoad, PaintTask, PaintProgress>(async ({ module, files, config, upscaler, upscalerConfig }) => {
-  const found = (await import(module)) as Driver & { readonly default: Driver };
-  const driver = found.ImgStableDiffusion ? found : found.default;
+serveDriver<DriverLoad, DiffusionTask, DiffusionProgress>(async ({ module, files, config, upscaler, upscalerConfig }) => {
+  const imported = (await import(module)) as Driver & { readonly default: Driver };
+  const driver = imported.ImgStableDiffusion ? imported : imported.default;
   const drawing = new driver.ImgStableDiffusion({ files, config });
   await drawing.load();
   let upscaling: Upscaling | undefined;
@@ -38,7 +38,7 @@ serveDriver<PainterLoad, PaintTask, PaintProgress>(async ({ module, files, confi
     return model;
   }
 
-  async function begin(task: PaintTask, input: Uint8Array): Promise<Response> {
+  async function begin(task: DiffusionTask, input: Uint8Array): Promise<Response> {
     if (task.type === 'upscale') {
       upscaling ??= await openUpscaler();
       busy = upscaling;

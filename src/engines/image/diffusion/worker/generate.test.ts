@@ -5,7 +5,7 @@ import { type Pixels, readImage, writePng } from '../../codec.ts';
 import type { ImageTaskEvent } from '../../host.ts';
 import { imageRequest } from '../../testing/request.ts';
 import { diffusionFacts, type Family } from '../options.ts';
-import { generate, loadReason, type PaintDriver, type PaintParams, paintPlan } from './generate.ts';
+import { generate, loadReason, type DiffusionDriver, type DiffusionParams, generationPlan } from './generate.ts';
 
 const plain = (width: number, height: number, colour: readonly [number, number, number]): Pixels => ({
   data: Uint8Array.from({ length: width * height * 3 }, (_, index) => colour[index % 3] as number),
@@ -23,9 +23,9 @@ const mask = await writePng({
 
 /** By default, a driver that draws everything in red. */
 function world(driver?: () => Promise<Uint8Array>) {
-  const asked: { params: PaintParams; initial: boolean }[] = [];
+  const asked: { params: DiffusionParams; initial: boolean }[] = [];
   const told: ImageTaskEvent[] = [];
-  const red: PaintDriver['run'] = async (task, { input, progress }) => {
+  const red: DiffusionDriver['run'] = async (task, { input, progress }) => {
     if (task.type !== 'generate') throw new Error('no picture to draw');
     const { params } = task;
     asked.push({ params, initial: input !== undefined });
@@ -37,7 +37,7 @@ function world(driver?: () => Promise<Uint8Array>) {
   const stop = new AbortController();
   const run = (changes: Partial<ImageRequest> = {}) =>
     generate(imageRequest({ sampler: '', scheduler: '', ...changes }), options, {
-      paint: driver ?? red,
+      runDriver: driver ?? red,
       signal: stop.signal,
       emit: (event) => told.push(event),
     });
@@ -121,7 +121,7 @@ function plan(
   const family = more.family ?? 'sd1';
   const facts = diffusionFacts({ path: '/m.gguf', family, loras: [] });
   const options = { facts, family, loras: { fixed: [], offered: [] }, tiledFrom: more.tiledFrom ?? 512 };
-  return paintPlan(imageRequest({ sampler: '', scheduler: '', ...changes }), given, options);
+  return generationPlan(imageRequest({ sampler: '', scheduler: '', ...changes }), given, options);
 }
 
 describe('paintPlan: params', () => {

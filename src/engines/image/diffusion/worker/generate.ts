@@ -5,36 +5,36 @@ import { blended, opaque, type Pixels, readImage, resized, writePng } from '../.
 import type { ImageTaskEvent } from '../../host.ts';
 import { chosenName, type InitialImage, readInitial } from '../../worker/request.ts';
 import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledImage } from '../../worker/upscale.ts';
-import { chosenLora, type DiffusionOptions, nameOfFile, type PainterLoad, upscalerScale } from '../options.ts';
+import { chosenLora, type DiffusionOptions, nameOfFile, type DriverLoad, upscalerScale } from '../options.ts';
 
 /** Parameters of an image, by their names in the driver. */
-export type PaintParams = ReturnType<typeof paintPlan>['params'] & { readonly seed: number };
+export type DiffusionParams = ReturnType<typeof generationPlan>['params'] & { readonly seed: number };
 
 /** An image from the parameters, img2img if the task has input, or the input enlarged. */
-export type PaintTask = { readonly type: 'generate'; readonly params: PaintParams } | { readonly type: 'upscale' };
+export type DiffusionTask = { readonly type: 'generate'; readonly params: DiffusionParams } | { readonly type: 'upscale' };
 
-export interface PaintProgress {
+export interface DiffusionProgress {
   readonly step: number;
   readonly steps: number;
 }
 
-export type PaintDriver = DriverProcess<PainterLoad, PaintTask, PaintProgress>;
+export type DiffusionDriver = DriverProcess<DriverLoad, DiffusionTask, DiffusionProgress>;
 
 interface DrawDeps extends Pick<TaskTools<ImageTaskEvent>, 'emit' | 'signal'> {
-  readonly paint: PaintDriver['run'];
+  readonly runDriver: DiffusionDriver['run'];
 }
 
 /** Generates one image after the other, so that each is sent as soon as it is complete. */
-export async function generate(request: ImageRequest, options: PaintOptions, deps: DrawDeps): Promise<void> {
+export async function generate(request: ImageRequest, options: PlanOptions, deps: DrawDeps): Promise<void> {
   const { count, seed } = request;
-  const given = { initial: request.initial !== undefined, mask: request.mask !== undefined };
-  const { params, untouched, steps, notes } = paintPlan(request, given, options);
+  const inputs = { initial: request.initial !== undefined, mask: request.mask !== undefined };
+  const { params, untouched, steps, notes } = generationPlan(request, inputs, options);
   const { width, height } = params;
   const start = await readInitial(request, { width, height });
   const sent = start && (await writePng(start.pixels));
   for (let index = 0; index < count; index += 1) {
     const own = { ...params, seed: (seed + index) % 2 ** 32 };
-    const png = untouched && sent ? sent : await painted(own, sent, start, deps);
+    const png = untouched && sent ? sent : await generateOne(own, sent, start, deps);
     deps.emit({ type: 'image', index, seed: own.seed, png });
   }
   const sampler = params.sampling_method;
@@ -42,34 +42,34 @@ export async function generate(request: ImageRequest, options: PaintOptions, dep
   deps.emit({ type: 'finish', width, height, steps, sampler, scheduler, notes });
 }
 
-async function painted(
-  params: PaintParams,
+async function generateOne(
+  params: DiffusionParams,
   sent: Uint8Array | undefined,
   start: InitialImage | undefined,
-  { paint, signal, emit }: DrawDeps,
+  { runDriver, signal, emit }: DrawDeps,
 ): Promise<Uint8Array> {
-  const progress = (at: PaintProgress): void => emit({ type: 'progress', ...at });
-  const drawn = paint({ type: 'generate', params }, { input: sent, progress, signal });
-  const pixels = await imageOf(drawn, signal);
+  const progress = (at: DiffusionProgress): void => emit({ type: 'progress', ...at });
+  const generated = runDriver({ type: 'generate', params }, { input: sent, progress, signal });
+  const pixels = await imageOf(generated, signal);
   const sized = await resized(pixels, params);
   // Encoded again, because the driver writes metadata into its files.
   return writePng(start?.mask ? blended(sized, start.pixels, start.mask) : sized);
 }
 
-async function imageOf(drawn: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
-  const bytes = await drawn.catch((error) => {
+async function imageOf(generated: Promise<Uint8Array>, signal: AbortSignal): Promise<Pixels> {
+  const bytes = await generated.catch((error) => {
     throw driverFailure(error, 'image', signal);
   });
   return opaque(await readImage({ bytes, field: 'the picture' }));
 }
 
-type PaintOptions = Pick<DiffusionOptions, 'facts' | 'family' | 'loras' | 'tiledFrom'>;
+type PlanOptions = Pick<DiffusionOptions, 'facts' | 'family' | 'loras' | 'tiledFrom'>;
 
 /** Parameters for the driver, with notes about what could not be done. Throws for what the driver cannot do. */
-export function paintPlan(
+export function generationPlan(
   request: Omit<ImageRequest, 'initial' | 'mask'>,
-  given: { readonly initial: boolean; readonly mask: boolean },
-  { facts, family, loras, tiledFrom }: PaintOptions,
+  inputs: { readonly initial: boolean; readonly mask: boolean },
+  { facts, family, loras, tiledFrom }: PlanOptions,
 ) {
   const sampler = chosenName('sampler', request.sampler, facts.samplers as [string, ...string[]]);
   const scheduler = chosenName('scheduler', request.scheduler, facts.schedulers as [string, ...string[]]);
@@ -90,7 +90,7 @@ export function paintPlan(
     batch_count: 1,
     ...(request.clipSkip > 1 ? { clip_skip: request.clipSkip } : {}),
     vae_tiling: tiledFrom > 0 && width * height > tiledFrom ** 2,
-    ...(given.initial ? { strength: request.strength } : {}),
+    ...(inputs.initial ? { strength: request.strength } : {}),
     ...(lora === undefined ? {} : { lora }),
   };
   const notes = [
@@ -98,11 +98,11 @@ export function paintPlan(
     scheduler.note,
     width === request.width && height === request.height ? undefined : `The picture is ${width}×${height}.`,
     distilled && request.negativePrompt !== '' ? 'The model knows no negative prompt.' : undefined,
-    given.mask && !given.initial ? 'There is no initial picture, so the mask was left out.' : undefined,
-    given.mask && given.initial ? maskNote : undefined,
+    inputs.mask && !inputs.initial ? 'There is no initial picture, so the mask was left out.' : undefined,
+    inputs.mask && inputs.initial ? maskNote : undefined,
     request.previewEvery > 0 ? 'The engine shows no pictures on the way.' : undefined,
   ].filter((note) => note !== undefined);
-  const strength = given.initial ? request.strength : 1;
+  const strength = inputs.initial ? request.strength : 1;
   const steps = Math.min(request.steps, Math.floor(request.steps * strength + 1e-6));
   return { params, untouched: strength === 0, steps, notes };
 }
@@ -125,15 +125,15 @@ export function loadReason(error: unknown): string {
 export async function upscale(
   request: UpscaleRequest,
   { upscaler }: Pick<DiffusionOptions, 'upscaler'>,
-  { paint, networkOf, signal }: Pick<DrawDeps, 'paint' | 'signal'> & { readonly networkOf: NetworkOf },
+  { runDriver, networkOf, signal }: Pick<DrawDeps, 'runDriver' | 'signal'> & { readonly networkOf: NetworkOf },
 ): Promise<Uint8Array> {
-  const asked = request.upscaler.trim().toLowerCase();
-  if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== asked) {
+  const upscalerName = request.upscaler.trim().toLowerCase();
+  if (upscaler === undefined || nameOfFile(upscaler).toLowerCase() !== upscalerName) {
     return upscaledImage(request, networkOf, signal);
   }
   const size = checkedSize(request);
   const pixels = await readImage({ bytes: request.image, field: 'image' });
   const start = await writePng(await fitting(await opaque(pixels), upscalerScale));
-  const larger = paint({ type: 'upscale' }, { input: start, progress: () => {}, signal });
+  const larger = runDriver({ type: 'upscale' }, { input: start, progress: () => {}, signal });
   return sizedPng(await imageOf(larger, signal), size, pixels);
 }

@@ -6,7 +6,7 @@ import { serveTasks } from '../../../host/task-worker.ts';
 import type { ImageTask, ImageTaskEvent } from '../../host.ts';
 import { UpscalingNetworks } from '../../worker/upscale.ts';
 import type { DiffusionOptions } from '../options.ts';
-import { generate, loadReason, type PaintDriver, upscale } from './generate.ts';
+import { generate, loadReason, type DiffusionDriver, upscale } from './generate.ts';
 
 /** Watchdog time-outs of a run of a built-in upscaler, and of the driver, which takes very long on a CPU. */
 const timeoutsMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;
@@ -20,10 +20,10 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTaskEvent>(async (optio
     run: async (task, { emit, signal, watch }) => {
       // A driver that did not stop was ended, and its model is loaded again.
       if (!driver.usable) driver = await opened(options);
-      const paint: PaintDriver['run'] = (...run) => watch.aside(timeoutsMs.driver, () => driver.run(...run));
-      if (task.type === 'generate') return generate(task.request, options, { paint, signal, emit });
+      const runDriver: DiffusionDriver['run'] = (...run) => watch.aside(timeoutsMs.driver, () => driver.run(...run));
+      if (task.type === 'generate') return generate(task.request, options, { runDriver, signal, emit });
       const networkOf = upscaling.watchedBy((work) => watch.aside(timeoutsMs.upscaling, work));
-      emit({ type: 'upscaled', png: await upscale(task.request, options, { paint, networkOf, signal }) });
+      emit({ type: 'upscaled', png: await upscale(task.request, options, { runDriver, networkOf, signal }) });
     },
     close: () => {
       driver.end();
@@ -32,7 +32,7 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTaskEvent>(async (optio
   };
 });
 
-async function opened({ files, config, upscaler }: DiffusionOptions): Promise<PaintDriver> {
+async function opened({ files, config, upscaler }: DiffusionOptions): Promise<DiffusionDriver> {
   const { runtime, module } = findBarePack('diffusion');
   const { threads, device = 'gpu' } = config;
   const upscalerConfig = { device, ...(threads === undefined ? {} : { threads, upscaler_threads: threads }) };

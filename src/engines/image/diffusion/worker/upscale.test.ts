@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readImage, resized, writePng } from '../../codec.ts';
 import { repeating } from '../../testing/repeating.ts';
-import type { PaintDriver } from './generate.ts';
+import type { DiffusionDriver } from './generate.ts';
 import { upscale } from './generate.ts';
 
 const never = new AbortController().signal;
@@ -10,7 +10,7 @@ const clear = await writePng({ data: new Uint8Array(8 * 8 * 4).fill(90), width: 
 
 function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
   const sent: string[] = [];
-  const paint: PaintDriver['run'] = async (task, { input }) => {
+  const runDriver: DiffusionDriver['run'] = async (task, { input }) => {
     expect(task).toEqual({ type: 'upscale' });
     const pixels = await readImage({ bytes: input ?? new Uint8Array(), field: 'x' });
     sent.push(`${pixels.width}×${pixels.height}×${pixels.channels}`);
@@ -22,7 +22,7 @@ function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
       { image: bytes, upscaler: name, width, height },
       { upscaler },
       {
-        paint,
+        runDriver,
         networkOf,
         signal: never,
       },
@@ -61,8 +61,8 @@ describe('upscale', () => {
   });
 
   test('a driver error is an engine failure', async () => {
-    const paint = () => Promise.reject(new Error('bad file'));
-    const parts = { paint, networkOf: async (scale: number) => repeating(scale), signal: never };
+    const runDriver = () => Promise.reject(new Error('bad file'));
+    const parts = { runDriver, networkOf: async (scale: number) => repeating(scale), signal: never };
     const work = upscale({ image, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);
     await expect(work).rejects.toMatchObject({ code: 'engine-failed' });
   });
