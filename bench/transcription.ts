@@ -2,7 +2,7 @@ import { wavFile } from '../src/audio/testing/waves.ts';
 import { ChunkCutter } from '../src/engines/transcription/cut.ts';
 import { type Recogniser, soundRate } from '../src/engines/transcription/recogniser.ts';
 import { openMoonshine } from '../src/engines/transcription/sherpa.ts';
-import { type WhisperPack, whisperPacks, findWhisperPack } from '../src/engines/transcription/whisper-onnx/pack.ts';
+import { findWhisperPack, type WhisperPack, whisperPacks } from '../src/engines/transcription/whisper-onnx/pack.ts';
 import { openWhisperOnnx } from '../src/engines/transcription/whisper-onnx/recogniser.ts';
 import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
 import type { BenchOptions } from './options.ts';

@@ -4,28 +4,6 @@ import type { GpuMemory, GpuNeed, GpuUse } from '../core/gpu-memory.ts';
 import { readText } from '../core/read-text.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 
-/** What the registry needs to know of an engine. One that restarts after a crash is `loading` meanwhile. */
-export interface Lifecycle {
-  start(): void;
-  /** Resolves when its process has ended and its memory is free. */
-  stop(): Promise<void>;
-  state(): LifecycleState;
-  /** Resolves when the state is no longer `loading`. */
-  settled(): Promise<void>;
-  /** Memory in use, once it is known; without what it gives back when others need it. */
-  bytes?(): number | undefined;
-  /** Memory that it gives back when others need it. */
-  spareBytes?(): number;
-  /** Gives memory back, up to so many bytes. */
-  release?(bytes: number): Promise<void>;
-  /** What it holds of GPUs. */
-  gpuUse?(): readonly GpuUse[];
-  /** The memory of its GPUs now. */
-  gpus?(): Promise<readonly GpuMemory[]>;
-  /** The last lines that its program has printed. */
-  readonly output?: () => readonly string[];
-}
-
 export type LifecycleState =
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
@@ -68,29 +46,7 @@ export interface Use {
 }
 
 /** `used`: it is not to stay loaded after a request. */
-export type UnloadReason = 'idle' | 'used' | 'asked' | 'room' | 'replaced';
-
-/** One entry as `list` reports it. */
-export interface Listed {
-  readonly name: string;
-  readonly kind: string;
-  readonly state: EntryState;
-  /** Whether it uses memory now. */
-  readonly resident: boolean;
-  readonly inUse: number;
-  readonly pinned: boolean;
-  /** Milliseconds of the clock of the registry; 0 for never. */
-  readonly lastUsed: number;
-  readonly bytes: number | undefined;
-  /** What it has beside that and gives back when others need it. */
-  readonly spareBytes: number;
-  /** What it holds of GPUs. */
-  readonly gpus: readonly GpuUse[];
-  /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
-  readonly expiresAt: number;
-  /** The last lines that its program has printed. */
-  readonly output?: () => readonly string[];
-}
+export type UnloadReason = 'idle' | 'used' | 'requested' | 'memory' | 'replaced';
 
 /** An engine in its own process, or on a remote backend. */
 export interface HostedEngine extends Pick<Lifecycle, 'start' | 'stop' | 'settled' | 'gpuUse' | 'gpus' | 'release'> {
@@ -103,9 +59,14 @@ export interface HostedEngine extends Pick<Lifecycle, 'start' | 'stop' | 'settle
   readonly output?: { readonly lines: readonly string[] };
 }
 
-/** Lifecycle of an engine of any kind, for the registry. */
-export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
-  /** Of a program. */
+/** What the registry needs of an engine. Test engines have no memory. */
+export type Lifecycle = Pick<AnyLifecycle, 'start' | 'stop' | 'state' | 'settled'> &
+  Partial<Pick<AnyLifecycle, 'bytes' | 'spareBytes' | 'release' | 'gpuUse' | 'gpus' | 'output'>>;
+type AnyLifecycle = EngineLifecycle<HostedEngine>;
+
+/** Lifecycle of an engine of any kind, for the registry. One that restarts after a crash is `loading` meanwhile. */
+export class EngineLifecycle<Engine extends HostedEngine> {
+  /** The last lines that its program has printed. */
   readonly output?: () => readonly string[];
 
   constructor(
@@ -121,6 +82,7 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
     this.engine.start();
   }
 
+  /** Resolves when its process has ended and its memory is free. */
   stop(): Promise<void> {
     return this.engine.stop();
   }
@@ -131,30 +93,34 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
     return type === 'failed' ? { type, reason } : { type: 'loading', progress };
   }
 
+  /** Resolves when the state is no longer `loading`. */
   async settled(): Promise<void> {
     await this.engine.settled();
     if (this.engine.state().type === 'ready') this.onLoaded();
   }
 
+  /** Memory in use, once it is known; without what it gives back when others need it. */
   bytes(): number | undefined {
     const resident = this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
     return resident === undefined ? undefined : Math.max(0, resident - this.spareBytes());
   }
 
+  /** Memory that it gives back when others need it. */
   spareBytes(): number {
     return this.engine.snapshots?.()?.bytes ?? 0;
   }
 
-  /** Does not wait long for an engine that does not answer. */
+  /** Gives memory back, up to so many bytes. Does not wait long for an engine that does not answer. */
   async release(bytes: number): Promise<void> {
     await inTime(this.engine.release?.(bytes), undefined);
   }
 
+  /** What it holds of GPUs. */
   gpuUse(): readonly GpuUse[] {
     return this.engine.gpuUse?.() ?? [];
   }
 
-  /** What was known at the load, if the engine does not answer soon. */
+  /** The memory of its GPUs now; what was known at the load, if the engine does not answer soon. */
   async gpus(): Promise<readonly GpuMemory[]> {
     const known = this.gpuUse();
     const now = await inTime(this.engine.gpus?.() ?? known, known);

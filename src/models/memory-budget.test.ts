@@ -1,9 +1,9 @@
 import { freemem, totalmem } from 'node:os';
 import { expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
-import type { Listed } from './lifecycle.ts';
 import { memoryBudget } from './memory-budget.ts';
 import type { Registry } from './registry.ts';
+import type { Listed } from './registry-entry.ts';
 
 const gigabyte = 2 ** 30;
 const gpuBudgets = [{ name: 'CUDA0', bytes: 8 * gigabyte }];

@@ -9,11 +9,11 @@ const noModelName = 'inactive';
 export function modelName(state: TextState, naming: Naming, preset?: string): string {
   if (state.type === 'none' || state.type === 'failed') return noModelName;
   const file = state.type === 'ready' ? state.model.name : state.name;
-  return modelId(shownName(naming) || (preset ?? file));
+  return modelId(publicName(naming) || (preset ?? file));
 }
 
 /** What is shown instead of the model's own name; empty where that is shown. */
-export function shownName({ hordeModelName, altered }: Naming): string {
+export function publicName({ hordeModelName, altered }: Naming): string {
   return hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`.replaceAll('/', '');
 }
 

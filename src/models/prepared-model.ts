@@ -89,8 +89,8 @@ export async function prepareModel(config: ModelConfig, terminal: Terminal): Pro
   const observer = consoleObserver(config, format, terminal);
   let known: TextState | undefined;
   // With several models, replies name the model as it was requested.
-  const shown = settings.routermode ? name : undefined;
-  const options = file && textLoadOptions(settings, given, file, shown);
+  const publicName = settings.routermode ? name : undefined;
+  const options = file && textLoadOptions(settings, given, file, publicName);
   const contextSize = options ? expectedContextSize(options) : settings.contextsize;
   const make = (proven: boolean) =>
     options ? createTextEngine(options, { observer, proven }) : noTextEngine(contextSize);

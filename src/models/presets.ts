@@ -29,8 +29,8 @@ export class PresetFiles {
   async among(files: readonly string[]): Promise<readonly PresetFile[]> {
     const configs = files.filter((file) => !isModelFile(file));
     for (const file of this.#known.keys()) if (!configs.includes(file)) this.#known.delete(file);
-    const found = await Promise.all(configs.map((file) => this.#read(file)));
-    return found.filter((one) => one !== undefined);
+    const presets = await Promise.all(configs.map((file) => this.#read(file)));
+    return presets.filter((one) => one !== undefined);
   }
 
   async #read(file: string): Promise<PresetFile | undefined> {
@@ -68,9 +68,9 @@ export function presetOffers(files: readonly PresetFile[], parts: OfferDeps): re
   const presetNamed = (name: string) => findNamed(files, (one) => names.get(one.file) ?? [one.file], name);
   /** The base of a preset that is a base; undefined where their bases lead in a circle. */
   const modelBelow = (preset: PresetFile): string | undefined => {
-    const seen = new Set<PresetFile>();
-    for (let next = preset; !seen.has(next); ) {
-      seen.add(next);
+    const visited = new Set<PresetFile>();
+    for (let next = preset; !visited.has(next); ) {
+      visited.add(next);
       const base = baseOf(next.reading);
       const below = modelNamed(base) === undefined ? presetNamed(base) : undefined;
       if (!below) return base;
@@ -79,23 +79,23 @@ export function presetOffers(files: readonly PresetFile[], parts: OfferDeps): re
     return undefined;
   };
   const baseProblem = (file: PresetFile): string => {
-    const asked = baseOf(file.reading);
-    const preset = presetNamed(asked);
-    if (!preset) return unknownBase(asked);
-    if (preset === file) return `Its base, ${asked}, is the preset itself; name the model that it is for.`;
+    const baseName = baseOf(file.reading);
+    const preset = presetNamed(baseName);
+    if (!preset) return unknownBase(baseName);
+    if (preset === file) return `Its base, ${baseName}, is the preset itself; name the model that it is for.`;
     const model = modelBelow(preset) ?? 'the model that it is for';
-    return `Its base, ${asked}, is a preset too, and presets have one level only; name ${model} instead.`;
+    return `Its base, ${baseName}, is a preset too, and presets have one level only; name ${model} instead.`;
   };
   return files.map((preset): ModelOffer => {
     const { file, reading, version } = preset;
-    const asked = baseOf(reading);
-    const base = modelNamed(asked);
+    const baseName = baseOf(reading);
+    const base = modelNamed(baseName);
     const own = names.get(file) ?? [file];
     const problem = reading.type === 'faulty' ? reading.problem : base === undefined ? baseProblem(preset) : undefined;
     return {
       names: base === undefined ? own : [...own, `${base}:${presetName(file)}`],
       path: undefined,
-      preset: { ...factsOf(reading), base: base ?? asked, version, problem },
+      preset: { ...factsOf(reading), base: base ?? baseName, version, problem },
       prepare: async (name, model) => {
         if (!model || reading.type === 'faulty') throw new Error(problem);
         return presetModel(name, reading.preset, model, warn);

@@ -38,8 +38,8 @@ export async function prepareProgram(
     capacity: () => program.parallel,
     chat: (text, parts) => remoteChatService({ ...parts, text, tokens }),
   };
-  const model = await prepareRemoteModel({ name, settings, given }, terminal, remote, (told) => {
-    loaded = told;
+  const model = await prepareRemoteModel({ name, settings, given }, terminal, remote, (onLoaded) => {
+    loaded = onLoaded;
     return spec;
   });
   return { ...model, taskModels: { ...model.taskModels, ...programTasks(named, spec, settings.ttsmaxlen) } };

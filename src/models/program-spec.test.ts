@@ -39,6 +39,6 @@ test('programSpec: what a program held of GPUs is counted at its next load, on t
   expect(await entry.gpuNeed()).toBeUndefined();
   await entry.enter();
   expect(entry.listed().gpus).toEqual([used]);
-  await entry.leave('asked');
+  await entry.leave('requested');
   expect(await entry.gpuNeed()).toEqual({ bytes: 30, devices: ['CUDA1'] });
 });

@@ -6,20 +6,14 @@ import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  commandKind,
-  type EngineProgram,
-  type EngineProgramKind,
-  enginePrograms,
-  programName,
-} from '../config/engine.ts';
+import { commandKind, type EngineProgram, enginePrograms, programName } from '../config/engine.ts';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { GpuUse } from '../core/gpu-memory.ts';
 import type { ImageEngine } from '../core/image.ts';
 import { ProgramEngine } from '../engines/program/engine.ts';
 import { NvidiaSmi } from '../engines/program/gpu-memory.ts';
-import type { ProgramIdentity, ProgramTask } from '../engines/program/identify.ts';
+import { mainTask, type ProgramIdentity, type ProgramTask } from '../engines/program/identify.ts';
 import { commonVoices, type RemoteSpeech } from '../engines/remote/audio.ts';
 import { randomCallId } from '../engines/remote/chat-service.ts';
 import { ImageServerEngine } from '../engines/remote/image-servers/engine.ts';
@@ -55,7 +49,7 @@ export interface NamedProgram {
 export function namedPrograms(settings: Settings, own?: string): readonly NamedProgram[] {
   return enginePrograms(settings.engine).map((program) => {
     const name = program.name ?? own ?? ownName(settings, program);
-    return { name, program: withModel(program, settings), task: taskOf(program) };
+    return { name, program: withModel(program, settings), task: mainTask(commandKind(program)) };
   });
 }
 
@@ -76,23 +70,6 @@ function withModel(program: EngineProgram, settings: Settings): EngineProgram {
   if (model === undefined) return program;
   const path = [resolve(model), resolve(join(modelsFolder(settings), model))].find((one) => existsSync(one));
   return path === undefined ? program : { ...program, model: path };
-}
-
-const tasks: Readonly<Partial<Record<EngineProgramKind, ProgramTask>>> = {
-  text: 'text',
-  embeddings: 'embedding',
-  rerank: 'embedding',
-  images: 'image',
-  a1111: 'image',
-  comfyui: 'image',
-  speech: 'speech',
-  transcription: 'transcription',
-};
-
-/** The one thing that it does; `audio` is two. */
-function taskOf(program: EngineProgram): ProgramTask | undefined {
-  const kind = commandKind(program);
-  return kind && tasks[kind];
 }
 
 /** How the program is loaded: one entry of the registry, whatever it does. */

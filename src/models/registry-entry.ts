@@ -2,7 +2,7 @@ import type { Expectation } from '../core/engine-source.ts';
 import type { GpuNeed } from '../core/gpu-memory.ts';
 import { Uses } from '../core/synchronization.ts';
 import type { Resident } from './eviction.ts';
-import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
+import type { EntryState, Lifecycle, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import type { LeavingModel } from './swap-order.ts';
 
 export interface RegistryEntryDeps {
@@ -32,6 +32,9 @@ export interface QueuedUse {
   /** How long it has waited for requests that came later. */
   delayedMs: number;
 }
+
+/** An entry as `list` of the registry reports it. */
+export type Listed = Readonly<ReturnType<RegistryEntry['listed']>>;
 
 /** One model of the registry: its engine, its users, and when it is unloaded. */
 export class RegistryEntry {
@@ -124,26 +127,29 @@ export class RegistryEntry {
     return this.#failure === undefined ? { type: 'unloaded' } : { type: 'failed', reason: this.#failure };
   }
 
-  listed(): Listed {
+  listed() {
     const { resident, expiresAt } = this;
-    const { name, kind } = this.spec;
-    const gpus = this.#lifecycle?.gpuUse?.() ?? [];
+    const { name, kind, pinned = false } = this.spec;
     return {
       name,
       kind,
       state: this.state(),
       resident,
       inUse: this.#uses.count,
-      pinned: this.spec.pinned ?? false,
+      pinned,
+      /** Milliseconds of the clock of the registry; 0 for never. */
       lastUsed: this.#lastUsed,
       bytes: this.#bytes(),
+      /** What it has beside that and gives back when others need it. */
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
-      gpus,
+      gpus: this.#lifecycle?.gpuUse?.() ?? [],
       expiresAt,
+      /** The last lines that its program has printed. */
       ...(this.#output && { output: this.#output }),
     };
   }
 
+  /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   get expiresAt(): number {
     return this.#lifecycle ? this.#expiresAt : Number.POSITIVE_INFINITY;
   }

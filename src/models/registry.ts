@@ -3,9 +3,15 @@ import type { Expectation } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { GpuMemory, GpuNeed, GpuUse } from '../core/gpu-memory.ts';
 import { evict, excludes, fits, type GpuBudget, type MemoryBudget, type Resident } from './eviction.ts';
-import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
+import type { EntryState, Lifecycle, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
-import { type QueuedUse, RegistryEntry, type RegistryEntryDeps, type RegistryEntryEvents } from './registry-entry.ts';
+import {
+  type Listed,
+  type QueuedUse,
+  RegistryEntry,
+  type RegistryEntryDeps,
+  type RegistryEntryEvents,
+} from './registry-entry.ts';
 import { isDelayed, type SwapLimits, stayMs, type WaitingRequest } from './swap-order.ts';
 
 interface RegistryDeps extends RegistryEntryDeps {
@@ -101,8 +107,8 @@ export class Registry {
 
   /** The GPUs that loaded models use, with their memory now and what all models hold of it. */
   async gpus(): Promise<readonly GpuUse[]> {
-    const asked = this.#entries.map(async ({ lifecycle }) => (await lifecycle?.gpus?.()) ?? []);
-    return withHeld((await Promise.all(asked)).flat(), this.list());
+    const memories = this.#entries.map(async ({ lifecycle }) => (await lifecycle?.gpus?.()) ?? []);
+    return withHeld((await Promise.all(memories)).flat(), this.list());
   }
 
   /** The loaded model of this name; loads nothing. */
@@ -152,7 +158,7 @@ export class Registry {
 
   /** Resolves when it is unloaded; running requests finish first. */
   async unload(kind: string, name: string): Promise<void> {
-    await this.#find(kind, name)?.leave('asked');
+    await this.#find(kind, name)?.leave('requested');
   }
 
   /** Sets how long it stays loaded after its last use; 0 unloads it when its running requests are finished. */
@@ -319,7 +325,7 @@ export class Registry {
       }
       this.#announce(load, leaving);
       // Each of them calls #startLoads when it is unloaded.
-      for (const other of leaving) void other.leave('room');
+      for (const other of leaving) void other.leave('memory');
       return;
     }
     // Models that are being loaded, or will be loaded before it, can be evicted after their first use.

@@ -7,7 +7,7 @@ import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage } from '../engines/remote/image.ts';
 import { ImageServerEngine } from '../engines/remote/image-servers/engine.ts';
 import { unprobedImageFacts } from '../engines/remote/image-servers/server.ts';
-import { shownName } from '../engines/remote/kinds.ts';
+import { shortName } from '../engines/remote/kinds.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { asPng, imageEditor } from './image-editor.ts';
 import { EngineLifecycle, engineTimer } from './lifecycle.ts';
@@ -67,7 +67,7 @@ export function remoteTask<Task extends RemoteTask>(
   const [first] = addresses ?? [];
   if (!addresses || !first) return undefined;
   // Until they are probed, only the command line is known.
-  const model = first.model === undefined ? undefined : shownName(first.model);
+  const model = first.model === undefined ? undefined : shortName(first.model);
   const name = model ?? first.host;
   const parallel = addresses.reduce((sum, { parallel: own }) => sum + own, 0);
   const identify: BackendPoolDeps['identify'] = (connection) => identifySound(connection, model ?? 'default');

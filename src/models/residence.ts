@@ -3,8 +3,9 @@ import { idleMs } from '../config/duration.ts';
 import type { Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import { aliasTarget, equalName } from '../core/model-names.ts';
-import type { Listed, ModelSpec, Use } from './lifecycle.ts';
+import type { ModelSpec, Use } from './lifecycle.ts';
 import { reasonOf } from './load-errors.ts';
+import type { Listed } from './registry-entry.ts';
 
 /** How long the model of a config stays loaded, and beside which others. */
 export function residenceOf({
@@ -34,14 +35,14 @@ export function preloadOrder<Config extends { readonly preload: number }>(config
 export async function preloadAll(
   names: readonly string[],
   hold: (name: string) => Promise<Pick<Use, 'release'>>,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<void> {
   const held: Pick<Use, 'release'>[] = [];
   for (const name of names) {
     try {
       held.push(await hold(name));
     } catch (error) {
-      say(`${name} is not preloaded: ${reasonOf(asAppError(error)).replace(/\.$/, '')}.`);
+      log(`${name} is not preloaded: ${reasonOf(asAppError(error)).replace(/\.$/, '')}.`);
     }
   }
   for (const { release } of held) release();

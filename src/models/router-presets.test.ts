@@ -55,7 +55,7 @@ function world(preset: Partial<NonNullable<ModelOffer['preset']>> = {}, { preset
       presetContext: (below, { name }) => `${name} on ${below}`,
       offers: async () => [offer],
       presetsOnly,
-      say: () => undefined,
+      log: () => undefined,
     },
   );
   const select = (name: string, queued = true) => router.resolve(name, { queued }, new AbortController().signal);

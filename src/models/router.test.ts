@@ -80,7 +80,7 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterD
     }));
   const router = new ModelRouter<Named>(
     { model: initial, context: { name: first } },
-    { registry, contextOf, say: (line) => log.push(`say ${line}`), timeout, ...(files ? { offers } : {}), ...own },
+    { registry, contextOf, log: (line) => log.push(`say ${line}`), timeout, ...(files ? { offers } : {}), ...own },
   );
   const ask = (
     name?: string,

@@ -22,7 +22,7 @@ import {
   select,
   selectPreset,
 } from './model-instance.ts';
-import { namingOf, shownName } from './model-name.ts';
+import { namingOf, publicName } from './model-name.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './registry-source.ts';
@@ -48,7 +48,7 @@ export interface RouterDeps<Context> {
   readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;
   /** Limits how long a request waits for a swap. */
   readonly timeout?: LoadTimeout;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** A swap in progress. No new request gets the model that is swapped out. */
@@ -131,8 +131,8 @@ export class ModelRouter<Context> {
     }
     const own = known?.model.name ?? offer?.names[0] ?? this.#aliased(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: sent });
-    const there = this.#instanceOf(own);
-    const model = there || !offer ? undefined : await this.#prepare(own, offer);
+    const existing = this.#instanceOf(own);
+    const model = existing || !offer ? undefined : await this.#prepare(own, offer);
     if (this.#isInSwap(own)) return undefined;
     // Another request may have opened it meanwhile.
     const instance = this.#instanceOf(own) ?? (model && this.#opened(model));
@@ -161,20 +161,20 @@ export class ModelRouter<Context> {
       own: { readonly path?: string | undefined; aliases?: readonly string[]; preset?: PresetFacts | undefined },
     ): ListedModel => {
       const base = own.preset?.base;
-      const found = listed.find((one) => one.name === (base ?? name));
-      const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
+      const listedModel = listed.find((one) => one.name === (base ?? name));
+      const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = listedModel ?? {};
       const prepared = this.#instances.get(base ?? name)?.model;
-      const seen = prepared?.known();
-      const shown = base === undefined && prepared ? shownName(namingOf(prepared.settings)) : '';
+      const lastState = prepared?.known();
+      const hordeName = base === undefined && prepared ? publicName(namingOf(prepared.settings)) : '';
       return {
         name,
-        id: modelId(shown || name),
+        id: modelId(hordeName || name),
         present: hasText(this.#default.model) && name === this.#default.model.name,
         ...(own.aliases && own.aliases.length > 0 ? { aliases: own.aliases } : {}),
         ...(own.preset ? { preset: own.preset } : {}),
         state: state?.type ?? 'unloaded',
         path: prepared?.file?.path ?? own.path,
-        known: seen?.type === 'ready' ? seen.model : undefined,
+        known: lastState?.type === 'ready' ? lastState.model : undefined,
         bytes,
         expiresAt,
       };
@@ -236,7 +236,7 @@ export class ModelRouter<Context> {
   }
 
   async #exchange(next: ModelInstance<Context>, arriving: Arriving): Promise<AppError | undefined> {
-    const { registry, say } = this.deps;
+    const { registry, log } = this.deps;
     const { model } = next;
     const before = this.#default;
     await Promise.all([before.uses.idle(), before.registered]);
@@ -258,9 +258,9 @@ export class ModelRouter<Context> {
     }
     this.#abandon(next, arriving, error);
     await registry.remove('text', model.name);
-    say(`${model.name} could not be loaded: ${error.message}. Going back to ${before.model.name}.`);
+    log(`${model.name} could not be loaded: ${error.message}. Going back to ${before.model.name}.`);
     const again = await this.#load(before.model);
-    if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again.message}`);
+    if (again !== undefined) log(`${before.model.name} could not be loaded again: ${again.message}`);
     return error;
   }
 
@@ -310,8 +310,8 @@ export class ModelRouter<Context> {
     if (known) return select(known);
     const own = (await this.#offerOf(name))?.names[0];
     if (own === undefined) return select(this.#aliased(name) ?? this.#default);
-    const there = this.#instanceOf(own);
-    return there ? select(there) : this.#named(own, signal);
+    const existing = this.#instanceOf(own);
+    return existing ? select(existing) : this.#named(own, signal);
   }
 
   async #unnamed(signal: AbortSignal | undefined): Promise<Selected<Context>> {
@@ -328,8 +328,8 @@ export class ModelRouter<Context> {
     const own = offer?.names[0] ?? this.#aliased(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: name });
     while (this.#isSwappedOut(own)) await this.#swapOver(signal);
-    const there = this.#open(own) && (await this.#upToDate(own, signal));
-    if (there) return select(there);
+    const existing = this.#open(own) && (await this.#upToDate(own, signal));
+    if (existing) return select(existing);
     // It has been swapped out meanwhile.
     if (!offer) throw new AppError('model-not-found', { model: name });
     const model = await this.#prepare(own, offer);
@@ -392,16 +392,16 @@ export class ModelRouter<Context> {
       // A swap may have replaced it meanwhile, or be about to.
       if (this.#instances.get(old.model.name) === old && !this.#isInSwap(name)) this.#replace(old, model);
     } catch (error) {
-      this.deps.say(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
+      this.deps.log(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
     }
   }
 
   /** Running requests finish on the old instance; new ones wait for the new one. */
   #replace(old: ModelInstance<Context>, model: PreparedModel): void {
-    const { registry, say } = this.deps;
+    const { registry, log } = this.deps;
     const arriving = new Arriving(model.name, this.deps.timeout);
     const fresh = modelInstance(model, this.deps.contextOf(model, arriving));
-    say(`${model.name} has changed and is read anew.`);
+    log(`${model.name} has changed and is read anew.`);
     this.#instances.set(model.name, fresh);
     if (this.#default === old) this.#default = fresh;
     const handOver = async (): Promise<void> => {

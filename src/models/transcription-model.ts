@@ -4,7 +4,7 @@ import type { Settings } from '../config/flags.ts';
 import type { TranscriptionFacts } from '../core/transcription.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
 import { libraryPackage } from '../engines/transcription/whisper-cpp/choose.ts';
-import { type WhisperPack, whisperPacks, findWhisperPack } from '../engines/transcription/whisper-onnx/pack.ts';
+import { findWhisperPack, type WhisperPack, whisperPacks } from '../engines/transcription/whisper-onnx/pack.ts';
 import { engineConsole } from './engine-console.ts';
 import { type EnginePackages, onnxPackage, whisperPackage } from './engine-packages.ts';
 import { builtIn, isMissing, type ModelTools, type TranscriptionModel, workerSpec } from './task-model.ts';

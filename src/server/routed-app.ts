@@ -410,7 +410,7 @@ export async function createRoutedApp(deps: RoutedDeps) {
       contextOf,
       presetContext: (base, preset) => base.preset(preset),
       retired: (context) => app.retire(context),
-      say: log,
+      log,
       timeout,
       alias,
       isWarm: (name) => isWarmName(settings, name),

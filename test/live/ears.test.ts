@@ -2,7 +2,7 @@ import OpenAI, { toFile } from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { joined, silence, spoken } from '../../bench/spoken.ts';
 import { wavFile } from '../../src/audio/testing/waves.ts';
-import { whisperPacks, findWhisperPack } from '../../src/engines/transcription/whisper-onnx/pack.ts';
+import { findWhisperPack, whisperPacks } from '../../src/engines/transcription/whisper-onnx/pack.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 /** The real Whisper of the packs `ears` and `ears-small`. `PARLEY_PACKS=FOLDER npx vitest run --project live test/live/ears.test.ts` runs it. */

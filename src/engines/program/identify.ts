@@ -1,4 +1,5 @@
 import type { EngineProgramKind } from '../../config/engine.ts';
+import { isWhisperServer } from '../remote/audio.ts';
 import { identifyByModels } from '../remote/backend.ts';
 import type { BackendConnection } from '../remote/connection.ts';
 import { RemoteFailure } from '../remote/failure.ts';
@@ -14,7 +15,7 @@ export interface ProgramIdentity extends Identity {
 
 const probeMs = 4000;
 
-const tasksOf: Readonly<Record<EngineProgramKind, readonly ProgramTask[]>> = {
+const tasksOf: Readonly<Record<EngineProgramKind, readonly [ProgramTask, ...ProgramTask[]]>> = {
   text: ['text', 'embedding'],
   embeddings: ['embedding'],
   rerank: ['embedding'],
@@ -25,6 +26,12 @@ const tasksOf: Readonly<Record<EngineProgramKind, readonly ProgramTask[]>> = {
   transcription: ['transcription'],
   audio: ['speech', 'transcription'],
 };
+
+/** The kind of its registry entry: its only task, or text; undefined for `audio`, which is two, and where only the running program can tell. */
+export function mainTask(kind: EngineProgramKind | undefined): ProgramTask | undefined {
+  const [first, second] = kind ? tasksOf[kind] : [];
+  return first === 'text' || second === undefined ? first : undefined;
+}
 
 /** The one model of the program has the name of the engine here. */
 export async function identifyProgram(
@@ -67,8 +74,7 @@ async function imageIdentity(connection: BackendConnection, kind: EngineProgramK
 
 /** By the OpenAPI document that servers in Python have, or by the page of whisper-server. */
 async function soundTasks(connection: BackendConnection): Promise<readonly ProgramTask[]> {
-  const limits = { milliseconds: probeMs };
-  const paths = await connection.json('GET', '/openapi.json', undefined, limits).then(
+  const paths = await connection.json('GET', '/openapi.json', undefined, { milliseconds: probeMs }).then(
     (document) => Object.keys(objectAt(objectAt(document).paths)),
     (): readonly string[] => [],
   );
@@ -76,8 +82,7 @@ async function soundTasks(connection: BackendConnection): Promise<readonly Progr
   if (paths.includes('/v1/audio/speech')) tasks.push('speech');
   if (paths.includes('/v1/audio/transcriptions')) tasks.push('transcription');
   if (tasks.length > 0) return tasks;
-  const page = await connection.bytes('/', limits).then(String, () => '');
-  return /whisper\.cpp server/i.test(page) ? ['transcription'] : [];
+  return (await isWhisperServer(connection)) ? ['transcription'] : [];
 }
 
 /** Undefined if the path is missing, or answers something else; throws other errors again. */

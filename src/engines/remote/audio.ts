@@ -171,13 +171,14 @@ async function transcribed(
     return await post(path, 'verbose_json');
   } catch (error) {
     const { status } = error instanceof RemoteFailure ? error.facts : {};
-    if (status === 404 && (await hasInference(connection))) return post('/inference', 'verbose_json');
+    if (status === 404 && (await isWhisperServer(connection))) return post('/inference', 'verbose_json');
     if (status === 400 || status === 422) return post(path, 'json');
     throw error;
   }
 }
 
-async function hasInference(connection: BackendConnection): Promise<boolean> {
+/** Its page is the only thing by which whisper-server is known. */
+export async function isWhisperServer(connection: BackendConnection): Promise<boolean> {
   const page = await connection.bytes('/', { milliseconds: voicesMs }).then(String, () => '');
   return /whisper\.cpp server/i.test(page);
 }

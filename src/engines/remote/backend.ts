@@ -2,7 +2,7 @@ import type { RemoteAddress } from '../../config/remote.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
-import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shownName, titleOf } from './kinds.ts';
+import { type Identity, identify, kinds, type RemoteKind, type RemoteModel, shortName, titleOf } from './kinds.ts';
 
 type BackendState =
   | { readonly type: 'unknown' }
@@ -79,8 +79,8 @@ export class Backend {
     const listed = this.identity?.models ?? [];
     const { model: chosen, purpose } = this.address;
     if (chosen !== undefined) {
-      const known = listed.find(({ id }) => id === chosen) ?? listed.find((one) => one.name === shownName(chosen));
-      const model = known ?? { id: chosen, name: shownName(chosen), contextSize: undefined, embeds: false };
+      const known = listed.find(({ id }) => id === chosen) ?? listed.find((one) => one.name === shortName(chosen));
+      const model = known ?? { id: chosen, name: shortName(chosen), contextSize: undefined, embeds: false };
       return name === undefined || model.name === name ? model : undefined;
     }
     if (name !== undefined) return listed.find((one) => one.name === name);

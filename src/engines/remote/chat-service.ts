@@ -63,7 +63,9 @@ function consoleSummary({ controls, conversation, memory }: ChatRequest): Genera
   const { messages, media } = conversation;
   const last = messages.at(-1);
   const lastText = last ? plainText(last.content) : '';
-  const mediaMarkers = last?.content.flatMap((part) => (part.type === 'medium' ? mediumPlaceholder(media, part.index) : []));
+  const mediaMarkers = last?.content.flatMap((part) =>
+    part.type === 'medium' ? mediumPlaceholder(media, part.index) : [],
+  );
   return { ...controls, media, prompt: lastText + (mediaMarkers ?? []).join(''), memory };
 }
 

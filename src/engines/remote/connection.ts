@@ -84,12 +84,9 @@ export class BackendConnection {
     signals: readonly AbortSignal[],
     headers: SentHeaders = {},
   ): Promise<void> {
-    const silence = new AbortController();
     let paused = false;
-    // The idle time-out stops during back-pressure, which the client causes.
-    const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
-    try {
-      const all = [...signals, silence.signal];
+    const timeout = { milliseconds: this.#limits.silenceMs, isPaused: () => paused };
+    await this.#withTimeout(timeout, signals, async (all, restart) => {
       const { response, request } = await this.#asked('POST', path, jsonBody(body), all, headers);
       response.setEncoding('utf8');
       const isEvents = !String(response.headers['content-type']).includes('json');
@@ -97,29 +94,22 @@ export class BackendConnection {
         const setPaused = (value: boolean): void => {
           if (paused === value) return;
           paused = value;
-          timer.refresh();
+          restart();
           if (value) response.pause();
           else response.resume();
         };
         sink.head(response.headers, { pause: () => setPaused(true), resume: () => setPaused(false) });
         const piece = (text: string): void => {
-          timer.refresh();
+          restart();
           sink.piece(text);
         };
-        if (isEvents) await flowing(response, request, { piece, isOver: sink.isOver, endMs: this.#limits.endMs });
+        if (isEvents) await flowing(response, request, { piece, isOver: sink.isOver }, this.#limits.endMs);
         else sink.whole((await this.#collected(response, maxAnswerBytes)).toString());
-        silence.signal.throwIfAborted();
       } catch (error) {
         request.destroy();
         throw error;
       }
-    } catch (error) {
-      throw silence.signal.aborted && !signals.some(({ aborted }) => aborted)
-        ? this.#failed('no answer in time', 'unreachable')
-        : this.#failure(error);
-    } finally {
-      clearTimeout(timer);
-    }
+    });
   }
 
   async json(method: 'GET' | 'POST', path: string, body?: object, options: AskOptions = {}): Promise<unknown> {
@@ -151,17 +141,29 @@ export class BackendConnection {
 
   async #answer(method: string, path: string, body: SentBody | undefined, options: AskOptions): Promise<Buffer> {
     const { signal, milliseconds = this.#limits.answerMs, bytes = maxAnswerBytes } = options;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), milliseconds);
-    const signals = signal ? [signal, late.signal] : [late.signal];
-    try {
+    return this.#withTimeout({ milliseconds }, signal ? [signal] : [], async (signals) => {
       const { response } = await this.#asked(method, path, body, signals);
       const answer = await this.#collected(response, bytes);
-      // A body that ends with its connection looks complete when the time-out closes that.
-      for (const one of signals) one.throwIfAborted();
+      signal?.throwIfAborted();
       return answer;
+    });
+  }
+
+  /** The time-out is restarted by the work, and does not run out during back-pressure, which the client causes. */
+  async #withTimeout<Result>(
+    { milliseconds, isPaused = () => false }: { readonly milliseconds: number; readonly isPaused?: () => boolean },
+    signals: readonly AbortSignal[],
+    work: (signals: readonly AbortSignal[], restart: () => void) => Promise<Result>,
+  ): Promise<Result> {
+    const late = new AbortController();
+    const timer = setTimeout(() => (isPaused() ? timer.refresh() : late.abort()), milliseconds);
+    try {
+      const result = await work([...signals, late.signal], () => void timer.refresh());
+      // A body that ends with its connection looks complete when the time-out closes that.
+      late.signal.throwIfAborted();
+      return result;
     } catch (error) {
-      throw late.signal.aborted && !signal?.aborted
+      throw late.signal.aborted && !signals.some(({ aborted }) => aborted)
         ? this.#failed('no answer in time', 'unreachable')
         : this.#failure(error);
     } finally {
@@ -289,14 +291,13 @@ function limitConnecting(request: ClientRequest, connected: string, milliseconds
   });
 }
 
-interface Flow {
-  readonly piece: (text: string) => void;
-  readonly isOver: (() => boolean) | undefined;
-  readonly endMs: number;
-}
-
 /** Event listeners instead of an iterator, because this runs per token. An error of the listener ends the read. */
-function flowing(response: IncomingMessage, request: ClientRequest, { piece, isOver, endMs }: Flow): Promise<void> {
+function flowing(
+  response: IncomingMessage,
+  request: ClientRequest,
+  { piece, isOver }: Pick<StreamSink, 'piece'> & { readonly isOver: StreamSink['isOver'] },
+  endMs: number,
+): Promise<void> {
   let ending: NodeJS.Timeout | undefined;
   const read = new Promise<void>((resolve, reject) => {
     response.on('data', (text: string) => {

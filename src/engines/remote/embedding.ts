@@ -25,7 +25,11 @@ export class RemoteEmbedding
     return this.#facts;
   }
 
-  async embed({ inputs, truncate, pooling: requestedPooling }: EmbeddingRequest, signal: AbortSignal, sent?: SentFields) {
+  async embed(
+    { inputs, truncate, pooling: requestedPooling }: EmbeddingRequest,
+    signal: AbortSignal,
+    sent?: SentFields,
+  ) {
     if (requestedPooling !== undefined) {
       const instead = 'the remote backend chooses the pooling';
       throw new AppError('unsupported', { feature: `pooling ${requestedPooling}`, instead });

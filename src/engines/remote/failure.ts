@@ -69,7 +69,15 @@ export function messageOf(body: string): string {
   const { error, errors, message, detail } = objectAt(value);
   const details = listAt(detail).map((one) => textAt(objectAt(one).msg) ?? '');
   // Beside another message, `error` has only its type.
-  const candidates = [objectAt(error).message, errors, message, detail, objectAt(detail).msg, details.join('; '), error];
+  const candidates = [
+    objectAt(error).message,
+    errors,
+    message,
+    detail,
+    objectAt(detail).msg,
+    details.join('; '),
+    error,
+  ];
   return plain(candidates.map(textAt).find((text) => text !== undefined && text !== '') ?? '');
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { identify, shownName } from './kinds.ts';
+import { identify, shortName } from './kinds.ts';
 
 async function identified(list: unknown, answers: Readonly<Record<string, unknown>> = {}) {
   const looked: string[] = [];
@@ -102,8 +102,8 @@ describe('identify', () => {
 });
 
 test('shownName: has no organisation, folder or extension', () => {
-  expect(shownName('koboldcpp/parley-mini')).toBe('parley-mini');
-  expect(shownName('/models/My-Model.Q4_K_M.gguf')).toBe('My-Model.Q4_K_M');
-  expect(shownName('plain')).toBe('plain');
-  expect(shownName('odd/')).toBe('odd/');
+  expect(shortName('koboldcpp/parley-mini')).toBe('parley-mini');
+  expect(shortName('/models/My-Model.Q4_K_M.gguf')).toBe('My-Model.Q4_K_M');
+  expect(shortName('plain')).toBe('plain');
+  expect(shortName('odd/')).toBe('odd/');
 });

@@ -11,17 +11,17 @@ interface KindTraits {
   /** Fields for a GBNF grammar; undefined if unsupported. */
   readonly grammar?: (gbnf: string) => Readonly<Record<string, unknown>>;
   /** Whether it accepts `chat_template_kwargs`. */
-  readonly templateVariables: boolean;
+  readonly templateVariables?: boolean;
   /** Whether it accepts `reasoning_effort`. Otherwise reasoning can only be switched off by the template. */
-  readonly effort: boolean;
+  readonly effort?: boolean;
   /** Fields that make it continue the last assistant message; undefined if unsupported. */
   readonly continues?: Readonly<Record<string, unknown>>;
   /** Whether it separates reasoning from the text for every model. */
-  readonly separatesThinking: boolean;
+  readonly separatesThinking?: boolean;
   /** Whether its streams tell how far the prompt is processed, with `return_progress`. */
-  readonly reportsProgress: boolean;
+  readonly reportsProgress?: boolean;
   /** Whether it accepts the fields of the native API. */
-  readonly native: boolean;
+  readonly native?: boolean;
   /** Health check. None for image backends, which may not respond while they compute. */
   readonly healthPath: string | undefined;
 }
@@ -32,14 +32,7 @@ function kind(
   api: Parameters<typeof samplersOfApi>[0],
   traits: Partial<Omit<KindTraits, 'title' | 'samplers'>> = {},
 ): KindTraits {
-  const none = {
-    templateVariables: false,
-    effort: false,
-    separatesThinking: false,
-    reportsProgress: false,
-    native: false,
-  };
-  return { title, samplers: samplersOfApi(api), ...none, healthPath: '/health', ...traits };
+  return { title, samplers: samplersOfApi(api), healthPath: '/health', ...traits };
 }
 
 const native = {
@@ -176,10 +169,10 @@ function modelOf(entry: Fields, defaultContext: number | undefined): readonly Re
   if (!id) return [];
   const own = numberAt(entry.max_model_len) ?? numberAt(entry.context_length);
   const embeds = isEmbedding(entry.capabilities);
-  return [{ id, name: shownName(id), contextSize: own ?? defaultContext, embeds }];
+  return [{ id, name: shortName(id), contextSize: own ?? defaultContext, embeds }];
 }
 
 /** Without folder, organisation or family. */
-export function shownName(id: string): string {
+export function shortName(id: string): string {
   return id.replace(/^.*\//, '').replace(/\.gguf$/i, '') || id;
 }

@@ -212,7 +212,7 @@ function controlRules(controls: GenerationControls, kind: RemoteKind): readonly 
     })),
     rule(
       'return_progress',
-      controls.reportsProgress === true || kinds[kind].reportsProgress,
+      controls.reportsProgress === true || kinds[kind].reportsProgress === true,
       kinds[kind].reportsProgress ? { return_progress: true } : undefined,
     ),
     byKind('lora', adapters !== undefined, () => {

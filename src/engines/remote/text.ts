@@ -208,7 +208,7 @@ class Attempt {
     const { maxTokens } = controls;
     this.#backend = assignment.backend;
     this.#host = this.#backend.address.host;
-    const parted = form === 'text' || kinds[this.#backend.kind].separatesThinking;
+    const parted = form === 'text' || kinds[this.#backend.kind].separatesThinking === true;
     const reading = (progress: RemoteProgress): void => this.#reading(progress);
     this.#reply = new ReplyStream({ form, host: this.#host, maxTokens, separate, parted, newCallId, now, reading });
   }
@@ -273,7 +273,8 @@ class Attempt {
   }
 
   /** Every backend that can is asked for it; an older one ignores it. */
-  readonly #wasRequested = (field: string): boolean => field !== 'return_progress' || this.sink.reportsProgress === true;
+  readonly #wasRequested = (field: string): boolean =>
+    field !== 'return_progress' || this.sink.reportsProgress === true;
 
   /** No output yet: another backend may still take over. A client that waits for the figures has to know the length of its prompt. */
   #reading({ total, cached, processed }: RemoteProgress): void {

@@ -21,7 +21,12 @@ export function timedSentences(text: string, spans: readonly Span[]): readonly S
       return { word, start, end: Math.max(start, clock.timeAt(Math.min(begun, end), true)) };
     });
     begun = end;
-    return { start: timedWords[0]?.start ?? 0, end: timedWords.at(-1)?.end ?? 0, text: ` ${words.join(' ')}`, words: timedWords };
+    return {
+      start: timedWords[0]?.start ?? 0,
+      end: timedWords.at(-1)?.end ?? 0,
+      text: ` ${words.join(' ')}`,
+      words: timedWords,
+    };
   });
 }
 

@@ -47,7 +47,9 @@ export class Embedder {
       throw new AppError('unsupported', { feature: 'Embeddings', instead });
     }
     const limits = { maxTokens: facts.maxTokens, truncate };
-    const read = await eachOf(inputs, signal, (input, index) => readInput(input, `input[${index}]`, vocabulary, limits));
+    const read = await eachOf(inputs, signal, (input, index) =>
+      readInput(input, `input[${index}]`, vocabulary, limits),
+    );
     const count = used === 'none' ? sum(read.map(({ tokens }) => tokens.length)) : read.length;
     const most = Math.floor(maxNumbers / facts.dimensions);
     if (count > most) {

@@ -24,7 +24,12 @@ export function pairMarks(native: Native, vocabulary: Vocabulary): PairMarks {
 type ReadPair = (document: string, field: string) => Promise<ReadText>;
 
 /** Joins a query with each document. */
-export function pairReader(query: string, vocabulary: Tokenizer, marks: PairMarks, { maxTokens, truncate }: Limits): ReadPair {
+export function pairReader(
+  query: string,
+  vocabulary: Tokenizer,
+  marks: PairMarks,
+  { maxTokens, truncate }: Limits,
+): ReadPair {
   const reading = vocabulary.tokenizeAside(query, { addSpecial: false });
   reading.catch(() => undefined);
   return async (document, field) => {

@@ -5,12 +5,12 @@ import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
   base64,
   defaultImageFacts,
-  optionalJson,
   type GeneratedImage,
   type ImageServer,
   type ImageServerConnection,
   imageServerFailed,
   maxImageBytes,
+  optionalJson,
   type Progress,
   type SamplerNames,
   shortRequestMs,

@@ -11,12 +11,12 @@ import {
 import { listAt, numberAt, objectAt, textAt, valueAt } from '../json.ts';
 import {
   defaultImageFacts,
-  optionalJson,
   type GraphServer,
   type ImageServer,
   type ImageServerConnection,
   imageServerFailed,
   maxImageBytes,
+  optionalJson,
   type Progress,
   type Size,
   shortRequestMs,

@@ -5,7 +5,7 @@ import { tryParseJson } from '../../../core/json.ts';
 import type { BackendConnection } from '../connection.ts';
 import { RemoteFailure } from '../failure.ts';
 import { listAt, objectAt } from '../json.ts';
-import { type Identity, shownName } from '../kinds.ts';
+import { type Identity, shortName } from '../kinds.ts';
 import { a1111Server } from './a1111.ts';
 import type { Listen } from './comfyui.ts';
 import { comfyServer } from './comfyui.ts';
@@ -21,7 +21,7 @@ export async function identifyImageServer(
   const server =
     kind === 'a1111' ? a1111Server(connection, wait) : comfyServer(connection, wait, listening(connection));
   const facts = await server.facts();
-  const model = { id: facts.name, name: shownName(facts.name), contextSize: undefined, embeds: false };
+  const model = { id: facts.name, name: shortName(facts.name), contextSize: undefined, embeds: false };
   const title = kind === 'a1111' ? await productOf(connection) : undefined;
   const inputs = { image: true, audio: false };
   return { kind, ...(title && { title }), models: [model], inputs, imageServer: { server, facts } };

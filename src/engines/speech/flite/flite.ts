@@ -23,7 +23,8 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
     voices: fliteVoices,
     readable,
     ignored,
-    synthesize: async (sentence, manner, watch) => watch.here(synthesisTimeoutMs, () => runFlite(program, sentence, manner)),
+    synthesize: async (sentence, manner, watch) =>
+      watch.here(synthesisTimeoutMs, () => runFlite(program, sentence, manner)),
   };
 }
 

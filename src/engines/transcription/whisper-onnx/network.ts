@@ -84,25 +84,24 @@ export class WhisperWindow implements Decoder {
   async begin(tokens: readonly number[], signal: AbortSignal): Promise<DecoderState> {
     const isFirst = this.#sound === undefined;
     const names = [...this.#names('decoder'), ...(isFirst ? this.#names('encoder') : [])];
-    const outputs = ['logits', ...names.map((name) => `present.${name}`)];
-    const [logits, ...values] = await this.decoder.compute(this.#first(tokens), outputs, signal);
-    const named = names.map((name, index) => [`past_key_values.${name}`, values[index] as OnnxValue] as const);
-    const of = (part: string) => Object.fromEntries(named.filter(([name]) => name.includes(part)));
+    const { logits, past } = await this.#decode(this.#first(tokens), names, signal);
+    const of = (part: string) => Object.fromEntries(past.filter(([name]) => name.includes(part)));
     if (isFirst) this.#sound = of('.encoder.');
-    return new State(logits as OnnxValue, of('.decoder.'));
+    return new State(logits, of('.decoder.'));
   }
 
   async next(state: DecoderState, token: number, signal: AbortSignal): Promise<DecoderState> {
-    const names = this.#names('decoder');
-    const inputs = {
-      ...this.#tokens([token], true),
-      ...(state as State).past,
-      ...this.#sound,
-    };
+    const inputs = { ...this.#tokens([token], true), ...(state as State).past, ...this.#sound };
+    const { logits, past } = await this.#decode(inputs, this.#names('decoder'), signal);
+    return new State(logits, Object.fromEntries(past));
+  }
+
+  /** The logits, and the keys and values of these names as inputs of the next run. */
+  async #decode(inputs: Record<string, InputTensor | OnnxValue>, names: readonly string[], signal: AbortSignal) {
     const outputs = ['logits', ...names.map((name) => `present.${name}`)];
-    const [logits, ...values] = await this.decoder.compute(inputs, outputs, signal);
+    const [logits, ...values] = (await this.decoder.compute(inputs, outputs, signal)) as [OnnxValue, ...OnnxValue[]];
     const past = names.map((name, index) => [`past_key_values.${name}`, values[index] as OnnxValue] as const);
-    return new State(logits as OnnxValue, Object.fromEntries(past));
+    return { logits, past };
   }
 
   /** Attention of the aligned heads in the places of all tokens but the last, to the first steps of the window. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { packs } from '../../../packs/catalogue.ts';
-import { whisperPacks, findWhisperPack } from './pack.ts';
+import { findWhisperPack, whisperPacks } from './pack.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-ears-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -23,7 +23,9 @@ test('findEars: finds the folder of the model', () => {
 });
 
 test('findEars: says what to do if the pack is missing, incomplete or of another version', () => {
-  expect(() => findWhisperPack(base, () => undefined)).toThrow('the pack ears is not installed. Run: parley pack add ears');
+  expect(() => findWhisperPack(base, () => undefined)).toThrow(
+    'the pack ears is not installed. Run: parley pack add ears',
+  );
   expect(() => findWhisperPack(base, () => installed('1.0.0'))).toThrow('incomplete. Run: parley pack repair ears');
   expect(() => findWhisperPack(base, () => installed('0.9.0'))).toThrow('the pack ears is of another version');
 });

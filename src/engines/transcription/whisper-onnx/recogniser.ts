@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { languageCodes } from '../../../core/languages.ts';
 import type { Segment } from '../../../core/transcription.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { delayed, type Transcript, type Recogniser, sentences, soundRate } from '../recogniser.ts';
+import { delayed, type Recogniser, sentences, soundRate, type Transcript } from '../recogniser.ts';
 import { joinWords, timeWords, tokenTimes } from './align.ts';
 import { type DecoderState, decodeWindow } from './decode.ts';
 import { hop, logMel } from './mel.ts';

@@ -5,7 +5,7 @@ import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import type { Transcript, Recogniser } from '../recogniser.ts';
+import type { Recogniser, Transcript } from '../recogniser.ts';
 import { plainTask } from '../testing/task.ts';
 import { quietestOffset, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
@@ -25,7 +25,12 @@ interface Scene {
 }
 
 async function play(scene: Scene) {
-  const { seconds = 10, speech = [[1, 3]], task = {}, recogniseChunks = () => ({ text: 'Hello there.', language: 'en' }) } = scene;
+  const {
+    seconds = 10,
+    speech = [[1, 3]],
+    task = {},
+    recogniseChunks = () => ({ text: 'Hello there.', language: 'en' }),
+  } = scene;
   const events: TranscriptionEvent[] = [];
   const lengths: number[] = [];
   const bounds: number[] = [];
@@ -191,13 +196,18 @@ test('transcribe: keeps the times of the recogniser', async () => {
 });
 
 test('transcribe: the language is the requested one or the first detected one', async () => {
-  const recogniseChunks = (_: number, count: number): Transcript => ({ text: 'x', language: count === 1 ? 'fr' : 'en' });
+  const recogniseChunks = (_: number, count: number): Transcript => ({
+    text: 'x',
+    language: count === 1 ? 'fr' : 'en',
+  });
   const speech = [
     [1, 2],
     [6, 7],
   ] as const;
   expect((await play({ recogniseChunks, speech })).events.at(-1)).toMatchObject({ language: 'fr' });
-  expect((await play({ recogniseChunks, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({ language: 'en' });
+  expect((await play({ recogniseChunks, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({
+    language: 'en',
+  });
 });
 
 test('transcribe: finish has the notes of the recogniser', async () => {

@@ -5,7 +5,7 @@ import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../c
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
 import type { TranscriptionTask } from '../host.ts';
-import { delayed, type Transcript, type Recogniser, soundRate } from '../recogniser.ts';
+import { delayed, type Recogniser, soundRate, type Transcript } from '../recogniser.ts';
 import { timedSentences } from '../timing.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
@@ -103,7 +103,8 @@ class RecentSound {
     const parts: Float32Array[] = [];
     let offset = this.#start;
     for (const piece of this.#pieces) {
-      if (offset < to && offset + piece.length > from) parts.push(piece.subarray(Math.max(0, from - offset), to - offset));
+      if (offset < to && offset + piece.length > from)
+        parts.push(piece.subarray(Math.max(0, from - offset), to - offset));
       offset += piece.length;
     }
     return concat(...parts);
@@ -133,7 +134,9 @@ function segmentsOf({ text, segments }: Transcript, chunk: Chunk, { words }: Tra
   const inSeconds = chunk.spans.map(({ start, end }) => ({ start: start / soundRate, end: end / soundRate }));
   const offset = chunk.start / soundRate;
   const timed = segments?.map((segment) => delayed(segment, offset)) ?? timedSentences(text, inSeconds);
-  return timed.map(({ words: timedWords, ...segment }) => (words && timedWords ? { ...segment, words: timedWords } : segment));
+  return timed.map(({ words: timedWords, ...segment }) =>
+    words && timedWords ? { ...segment, words: timedWords } : segment,
+  );
 }
 
 /** The middle of the frame with the least energy. */

@@ -81,7 +81,10 @@ beforeEach(() => {
 
 const say = (message: ToDriver<DriverLoad, DiffusionTask>, bytes?: Uint8Array) =>
   heard.get('data')?.(frame(message, bytes));
-const drawing = (prompt: string): DiffusionTask => ({ type: 'generate', params: { prompt, seed: 1 } as DiffusionParams });
+const drawing = (prompt: string): DiffusionTask => ({
+  type: 'generate',
+  params: { prompt, seed: 1 } as DiffusionParams,
+});
 const types = () => told.map(({ message }) => message.type);
 const until = (type: DriverMessage['type']) => expect.poll(() => types()).toContain(type);
 

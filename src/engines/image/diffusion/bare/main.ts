@@ -22,52 +22,54 @@ interface Driver {
   readonly EsrganUpscaler: new (parts: object) => Upscaling;
 }
 
-serveDriver<DriverLoad, DiffusionTask, DiffusionProgress>(async ({ module, files, config, upscaler, upscalerConfig }) => {
-  const imported = (await import(module)) as Driver & { readonly default: Driver };
-  const driver = imported.ImgStableDiffusion ? imported : imported.default;
-  const drawing = new driver.ImgStableDiffusion({ files, config });
-  await drawing.load();
-  let upscaling: Upscaling | undefined;
-  let busy: Model | undefined;
+serveDriver<DriverLoad, DiffusionTask, DiffusionProgress>(
+  async ({ module, files, config, upscaler, upscalerConfig }) => {
+    const imported = (await import(module)) as Driver & { readonly default: Driver };
+    const driver = imported.ImgStableDiffusion ? imported : imported.default;
+    const drawing = new driver.ImgStableDiffusion({ files, config });
+    await drawing.load();
+    let upscaling: Upscaling | undefined;
+    let busy: Model | undefined;
 
-  /** Loaded on first use; a failed load is retried. */
-  async function openUpscaler(): Promise<Upscaling> {
-    if (upscaler === undefined) throw new Error('there is no file that enlarges pictures');
-    const model = new driver.EsrganUpscaler({ files: { esrgan: upscaler }, config: upscalerConfig });
-    await model.load();
-    return model;
-  }
-
-  async function begin(task: DiffusionTask, input: Uint8Array): Promise<Response> {
-    if (task.type === 'upscale') {
-      upscaling ??= await openUpscaler();
-      busy = upscaling;
-      return upscaling.upscale(input, { repeats: 1 });
+    /** Loaded on first use; a failed load is retried. */
+    async function openUpscaler(): Promise<Upscaling> {
+      if (upscaler === undefined) throw new Error('there is no file that enlarges pictures');
+      const model = new driver.EsrganUpscaler({ files: { esrgan: upscaler }, config: upscalerConfig });
+      await model.load();
+      return model;
     }
-    busy = drawing;
-    return drawing.run({ ...task.params, ...(input.length > 0 && { init_image: input }) });
-  }
 
-  return {
-    run: async (task, input, progress) => {
-      let image: Uint8Array | undefined;
-      try {
-        const response = await begin(task, input);
-        const updated = (update: Uint8Array | string): void => {
-          if (typeof update !== 'string') {
-            image = new Uint8Array(update);
-            return;
-          }
-          const { step, total } = JSON.parse(update) as { step?: number; total?: number };
-          if (step !== undefined && total !== undefined) progress({ step, steps: total });
-        };
-        await response.onUpdate(updated).await();
-      } finally {
-        busy = undefined;
+    async function begin(task: DiffusionTask, input: Uint8Array): Promise<Response> {
+      if (task.type === 'upscale') {
+        upscaling ??= await openUpscaler();
+        busy = upscaling;
+        return upscaling.upscale(input, { repeats: 1 });
       }
-      if (!image) throw new Error('it gave no picture');
-      return image;
-    },
-    cancel: () => busy?.cancel(),
-  };
-});
+      busy = drawing;
+      return drawing.run({ ...task.params, ...(input.length > 0 && { init_image: input }) });
+    }
+
+    return {
+      run: async (task, input, progress) => {
+        let image: Uint8Array | undefined;
+        try {
+          const response = await begin(task, input);
+          const updated = (update: Uint8Array | string): void => {
+            if (typeof update !== 'string') {
+              image = new Uint8Array(update);
+              return;
+            }
+            const { step, total } = JSON.parse(update) as { step?: number; total?: number };
+            if (step !== undefined && total !== undefined) progress({ step, steps: total });
+          };
+          await response.onUpdate(updated).await();
+        } finally {
+          busy = undefined;
+        }
+        if (!image) throw new Error('it gave no picture');
+        return image;
+      },
+      cancel: () => busy?.cancel(),
+    };
+  },
+);

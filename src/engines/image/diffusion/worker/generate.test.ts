@@ -5,7 +5,7 @@ import { type Pixels, readImage, writePng } from '../../codec.ts';
 import type { ImageTaskEvent } from '../../host.ts';
 import { imageRequest } from '../../testing/request.ts';
 import { diffusionFacts, type Family } from '../options.ts';
-import { generate, loadReason, type DiffusionDriver, type DiffusionParams, generationPlan } from './generate.ts';
+import { type DiffusionDriver, type DiffusionParams, generate, generationPlan, loadReason } from './generate.ts';
 
 const plain = (width: number, height: number, colour: readonly [number, number, number]): Pixels => ({
   data: Uint8Array.from({ length: width * height * 3 }, (_, index) => colour[index % 3] as number),

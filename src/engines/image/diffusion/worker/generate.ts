@@ -5,13 +5,15 @@ import { blended, opaque, type Pixels, readImage, resized, writePng } from '../.
 import type { ImageTaskEvent } from '../../host.ts';
 import { chosenName, type InitialImage, readInitial } from '../../worker/request.ts';
 import { checkedSize, fitting, type NetworkOf, sizedPng, upscaledImage } from '../../worker/upscale.ts';
-import { chosenLora, type DiffusionOptions, nameOfFile, type DriverLoad, upscalerScale } from '../options.ts';
+import { chosenLora, type DiffusionOptions, type DriverLoad, nameOfFile, upscalerScale } from '../options.ts';
 
 /** Parameters of an image, by their names in the driver. */
 export type DiffusionParams = ReturnType<typeof generationPlan>['params'] & { readonly seed: number };
 
 /** An image from the parameters, img2img if the task has input, or the input enlarged. */
-export type DiffusionTask = { readonly type: 'generate'; readonly params: DiffusionParams } | { readonly type: 'upscale' };
+export type DiffusionTask =
+  | { readonly type: 'generate'; readonly params: DiffusionParams }
+  | { readonly type: 'upscale' };
 
 export interface DiffusionProgress {
   readonly step: number;

@@ -6,7 +6,7 @@ import { serveTasks } from '../../../host/task-worker.ts';
 import type { ImageTask, ImageTaskEvent } from '../../host.ts';
 import { UpscalingNetworks } from '../../worker/upscale.ts';
 import type { DiffusionOptions } from '../options.ts';
-import { generate, loadReason, type DiffusionDriver, upscale } from './generate.ts';
+import { type DiffusionDriver, generate, loadReason, upscale } from './generate.ts';
 
 /** Watchdog time-outs of a run of a built-in upscaler, and of the driver, which takes very long on a CPU. */
 const timeoutsMs = { upscaling: 300_000, driver: 6 * 3_600_000 } as const;
