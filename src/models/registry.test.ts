@@ -103,7 +103,7 @@ describe('Registry: eviction', () => {
     expect(log).toEqual(['loading a', 'loaded a', 'loading b instead of a']);
     serving.release();
     (await wanted).release();
-    expect(log.slice(3, 5)).toEqual(['left a: room', 'loaded b']);
+    expect(log.slice(3, 5)).toEqual(['left a: memory', 'loaded b']);
     // A request for the first one meanwhile loads it again.
     expect((await late).lifecycle).toBe(lifecycle('a'));
     expect(registry.state('text', 'b')).toEqual({ type: 'unloaded' });
@@ -122,7 +122,7 @@ describe('Registry: eviction', () => {
       'loaded a',
       'failed b: its memory is in use by other models',
       'loading b instead of a',
-      'left a: room',
+      'left a: memory',
       'loaded b',
     ]);
   });
@@ -161,7 +161,7 @@ describe('Registry: eviction', () => {
     lifecycle('a').release = () => new Promise((resolve) => given.push(resolve));
     const uses = [registry.use('text', 'b'), registry.use('text', 'c')];
     await quiet();
-    expect(log.slice(2)).toEqual(['loading b', 'loading c instead of a', 'left a: room', 'loaded c']);
+    expect(log.slice(2)).toEqual(['loading b', 'loading c instead of a', 'left a: memory', 'loaded c']);
     lifecycle('a').spare = 0;
     for (const resolve of given) resolve();
     for (const use of uses) (await use).release();
@@ -440,7 +440,7 @@ describe('Registry: idle time', () => {
     expect(registry.state('text', 'a')).toEqual({ type: 'leaving' });
     use.release();
     await unloaded;
-    expect(log.at(-1)).toBe('left a: asked');
+    expect(log.at(-1)).toBe('left a: requested');
     expect(registry.peek('text', 'a')).toBeUndefined();
   });
 
@@ -554,7 +554,7 @@ describe('GPUs', () => {
       'loading b',
       'loaded b',
       'loading c instead of a',
-      'left a: room',
+      'left a: memory',
       'loaded c',
     ]);
     expect((await registry.gpus())[0]).toMatchObject({ name: 'CUDA0', freeBytes: 20, totalBytes: 100, heldBytes: 80 });
@@ -578,7 +578,7 @@ describe('GPUs', () => {
   test('a model that is larger than the GPU is loaded alone on it', async () => {
     const { registry, log } = fakeRegistry({ a: { onGpu: 40 }, b: { onGpu: 400 } });
     for (const name of ['a', 'b']) (await registry.use('text', name)).release();
-    expect(log.slice(2)).toEqual(['loading b instead of a', 'left a: room', 'loaded b']);
+    expect(log.slice(2)).toEqual(['loading b instead of a', 'left a: memory', 'loaded b']);
   });
 });
 
@@ -636,7 +636,7 @@ describe('Registry: groups', () => {
     expect(log.filter((line) => /^(loaded|left)/.test(line))).toEqual([
       'loaded a',
       'loaded c',
-      'left a: room',
+      'left a: memory',
       'loaded b',
     ]);
   });
@@ -678,7 +678,7 @@ describe('Registry: the order of swaps', () => {
     expect(log).not.toContain('loaded b');
     use.release();
     await other;
-    expect(log).toContain('left a: room');
+    expect(log).toContain('left a: memory');
   });
 
   test('a queued request that is given up lets the other model in', async () => {
