@@ -275,7 +275,7 @@ function createRegistry(settings: Settings, model: PreparedModel, terminal: Term
 const unloadReasons: Partial<Record<UnloadReason, string>> = {
   idle: 'was not needed for a while and is unloaded; the next request loads it again.',
   used: 'is unloaded at once, as the request (keep_alive, ttl) or its config (idle) says; the next request loads it again.',
-  room: 'is unloaded to make room; the next request for it loads it again.',
+  memory: 'is unloaded to make room; the next request for it loads it again.',
 };
 
 /** The text model of the start, which is started once. */
