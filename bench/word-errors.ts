@@ -1,4 +1,4 @@
-import { readableText } from '../src/engines/speech/reading/readable.ts';
+import { normalizedText } from '../src/engines/speech/normalization/normalize.ts';
 
 /** Words that are written in two ways and sound alike. */
 const sameWords: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const oldSpellings = /\b(to)-(?=(?:day|night|morrow)\b)|\b(any|every|some) (?=(?
 
 /** The words of a text: numbers and symbols as they are read, without case and punctuation. */
 export function heardWords(text: string): readonly string[] {
-  const words = readableText(text, 'en-us')
+  const words = normalizedText(text, 'en-us')
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
     .replace(oldSpellings, '$1$2')

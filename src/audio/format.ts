@@ -53,7 +53,7 @@ function taggedFormat(bytes: Uint8Array): AudioFormat | undefined {
   return start > 0 && start < bytes.length ? 'mp3' : undefined;
 }
 
-/** Offset behind all leading ID3 tags. */
+/** Offset after all leading ID3 tags. */
 export function endOfTags(bytes: Uint8Array): number {
   let start = 0;
   while (ascii(bytes, start, start + 3) === 'ID3' && bytes.length >= start + 10) {

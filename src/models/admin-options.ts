@@ -7,7 +7,7 @@ import { ownFolder } from '../core/data-folder.ts';
 import { nameKey, uniqueNames } from '../core/model-names.ts';
 import { ollamaFileName } from '../library/ollama/name.ts';
 
-/** What may be swapped in, beside the files of the folder. */
+/** Targets of a swap that are no files of the folder. */
 export const initialModel = 'initial_model';
 export const unloadModel = 'unload_model';
 
@@ -126,7 +126,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
-/** A folder behind a link is looked into only where links are allowed. */
+/** A linked folder is read only where links are allowed. */
 async function isFolder(folder: string, entry: Dirent, links: LinkPolicy): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
   const location = await locationOf(folder, entry.name);

@@ -7,7 +7,7 @@ import { type EnginePackages, installedVersions } from './engine-packages.ts';
 interface EngineConsoleOptions<Facts> extends LossReport {
   /** Shows the output of the engine itself (`--debugmode`). */
   readonly debug?: boolean;
-  /** The line that is shown when the model is loaded. */
+  /** The console line when the model is loaded. */
   readonly loaded?: (facts: Facts) => string;
 }
 

@@ -45,7 +45,7 @@ function sketchModel(settings: Settings, { terminal }: ModelTools): ImageModel {
   };
 }
 
-/** Memory beside the weights, for an image of the default size. */
+/** Memory in addition to the weights, for an image of the default size. */
 const workingBytes = 700 * 2 ** 20;
 /** Size of weights of 16 bits after `--sdquant` 0, 1 and 2. */
 const quantizedShares = [1, 0.55, 0.3] as const;

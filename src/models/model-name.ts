@@ -12,7 +12,7 @@ export function modelName(state: TextState, naming: Naming, preset?: string): st
   return modelId(publicName(naming) || (preset ?? file));
 }
 
-/** What is shown instead of the model's own name; empty where that is shown. */
+/** The public name that replaces the model's own; empty if there is none. */
 export function publicName({ hordeModelName, altered }: Naming): string {
   return hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`.replaceAll('/', '');
 }

@@ -11,7 +11,7 @@ import { engineThreads } from './text-engine.ts';
 
 export const musicPackages: EnginePackages = (system) => [`@qvac/audiogen-ggml-${systemOf(system)}`];
 
-/** Memory beside the weights, for a song of two minutes. */
+/** Memory in addition to the weights, for a song of two minutes. */
 const workingBytes = 2 ** 30;
 
 /** The model of `--musicdiffusion` and its parts, by the engine of the pack; undefined without the flag. */

@@ -138,7 +138,7 @@ export function programSpec(
   return { spec, pool };
 }
 
-/** Only trouble: that it is ready is said with its load. */
+/** Problems only: the load has a line of its own. */
 function problemLine(line: string, terminal: Terminal): void {
   if (!/^The remote backend at \S+ is ready /.test(line))
     terminal.line(line.replace('The remote backend at', 'The engine'));

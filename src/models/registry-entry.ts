@@ -140,7 +140,7 @@ export class RegistryEntry {
       /** Milliseconds of the clock of the registry; 0 for never. */
       lastUsed: this.#lastUsed,
       bytes: this.#bytes(),
-      /** What it has beside that and gives back when others need it. */
+      /** Additional memory that it gives back when others need it. */
       spareBytes: this.#lifecycle?.spareBytes?.() ?? 0,
       gpus: this.#lifecycle?.gpuUse?.() ?? [],
       expiresAt,

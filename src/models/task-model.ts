@@ -70,7 +70,7 @@ export interface WorkerModel<Engine, Options, Facts> extends Omit<ModelSpec, 'ma
   readonly observer: EngineObserver<Facts>;
 }
 
-/** A model in a worker process. Its second engine is told that the first was loaded, so that a failure may be temporary. */
+/** A model in a worker process. After the first successful load, a failed load counts as temporary. */
 export function workerSpec<Engine extends HostedEngine, Options, Facts>({
   host,
   worker,

@@ -23,7 +23,7 @@ import {
 
 type Deps = TaskEngineDeps<EmbeddingOptions, EmbeddingFacts>;
 
-/** For a question that needs no computation, beside other tasks. */
+/** For a query that computes nothing, while other tasks run. */
 const maxAnswerMs = 5000;
 
 /** Host of the embedding worker process. */

@@ -88,7 +88,7 @@ async function listedVoices(connection: BackendConnection): Promise<readonly Voi
   return names.length > 0 ? names.map((name) => ({ name, language: '', description: '' })) : undefined;
 }
 
-/** The first bytes of each format. PCM has none of its own, so that only a page or an object is told from it. */
+/** The first bytes of each format. PCM has no header: only HTML and JSON can be distinguished from it. */
 const beginnings: Readonly<Record<SpeechFormat, RegExp>> = {
   wav: /^RIFF/,
   flac: /^fLaC/,
@@ -156,7 +156,7 @@ interface Passing {
   readonly pass: RemoteAddress['pass'] | undefined;
 }
 
-/** With times if the backend knows that format; whisper-server has its own path unless it is told another. */
+/** With times if the backend supports that format. whisper-server has a path of its own by default. */
 async function transcribed(
   connection: BackendConnection,
   request: TranscriptionRequest,

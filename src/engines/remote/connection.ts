@@ -70,7 +70,7 @@ export class BackendConnection {
     this.#agent = new this.#protocol.Agent(keepAlive);
     const base = new URL(target.base);
     this.#prefix = base.pathname.replace(/\/$/, '');
-    // Without TLS, the agent would find a server name for it in vain.
+    // Saves the agent from computing a server name, which only TLS needs.
     const servername = this.#protocol === http ? { servername: '' } : {};
     this.#common = { ...urlToHttpOptions(base), ...servername, agent: this.#agent };
     this.#limits = { ...defaultLimits, ...limits };

@@ -1,6 +1,6 @@
 import { fitsPattern, type SentFields } from '../../core/sent-fields.ts';
 
-/** Decided here, whatever the client wants: another value would change the form of the answer, or the model. */
+/** Never passed on: another value would change the model, or the form of the response. */
 const never: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', 'genkey', 'keepalive', '__proto__']);
 
 /** The fields that a client has sent and that are passed on to this backend as they are (`pass`). What the adapter sends itself wins. */

@@ -264,7 +264,7 @@ function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlF
       if (requested) ignored.push(wire[0]);
     } else if (native || requested || alwaysSent) fields[known] = sampling[name];
   }
-  // A seed per request is slow on some backends; Parley and KoboldCpp draw one anyway.
+  // A seed per request is slow on some backends; Parley and KoboldCpp choose one anyway.
   if (native) fields.seed = seed;
   if ((kind === 'vllm' || kind === 'sglang') && sampling.topK <= 0) fields.top_k = -1;
   return { fields, ignored };

@@ -294,7 +294,7 @@ class Attempt {
     if (this.#started) return;
     this.#started = true;
     const { controls, seed } = this.work;
-    // Other backends draw a seed of their own where the client sets none.
+    // Other backends choose a seed themselves if the client sets none.
     const knowsSeed = controls.sampling.seed > 0 || kinds[this.#backend.kind].native;
     this.sink.event({
       type: 'start',

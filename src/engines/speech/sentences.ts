@@ -38,7 +38,7 @@ export function sentencesOf(text: string, longest: number): readonly string[] {
   }
 }
 
-/** Where a first sentence is cut: behind a mark, else before a conjunction, else behind a word. */
+/** Where a first sentence is cut: after a mark, else before a conjunction, else after a word. */
 const earlySeams = [/[;:\u2014,]\s/gu, /\s(?=(?:and|or|but|because|when|while|where|which)\s)/gu, /\s/gu] as const;
 
 /** Cuts the first sentence once if it is much longer than `length`, at the best seam nearest to that. */
@@ -55,7 +55,7 @@ export function shortStart(sentences: readonly string[], length: number): readon
   return sentences;
 }
 
-/** The end of the sentence, behind its mark and what belongs to it; undefined if the mark does not end a sentence. */
+/** The end of the sentence, after its mark, closing quotes and white space; undefined if the mark does not end a sentence. */
 function endOfSentence(text: string, index: number, mark: string): number | undefined {
   if (mark === '\n') return endOfLine(text, index);
   const closed =

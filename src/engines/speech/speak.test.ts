@@ -24,7 +24,7 @@ function world({ fails = '', notes = [] as string[], drained = (): Promise<void>
   const encoders = new EncoderCache();
   const synthesiser: Synthesiser = {
     voices: [],
-    readable: (text) => ({ text, notes }),
+    normalized: (text) => ({ text, notes }),
     ignored: ({ instruction }) => (instruction === '' ? [] : ['no instructions']),
     synthesize: async (sentence) => {
       story.push(`say ${sentence.trim()}`);

@@ -15,7 +15,7 @@ export async function speak(
   request: SpeechRequest,
   { emit, drained, signal, watch }: TaskTools<SpeechEvent>,
 ): Promise<void> {
-  const { text, notes } = synthesiser.readable(request.text, request);
+  const { text, notes } = synthesiser.normalized(request.text, request);
   emit({ type: 'start', notes: [...notes, ...synthesiser.ignored(request)] });
   const { format, streamed } = request;
   let encoder: AudioEncoder | undefined;
@@ -111,7 +111,7 @@ export interface Synthesiser {
   /** In characters: the first piece of a text is cut after a comma to be about this short, because the engine takes long. */
   readonly firstPiece?: number;
   /** The text in readable form, and notes about what is dropped. Throws if nothing is left. */
-  readable(text: string, manner: Manner): { readonly text: string; readonly notes: readonly string[] };
+  normalized(text: string, manner: Manner): { readonly text: string; readonly notes: readonly string[] };
   /** Notes about ignored fields of the request. */
   ignored(request: SpeechRequest): readonly string[];
   /** May stop in the middle when the signal is aborted. */

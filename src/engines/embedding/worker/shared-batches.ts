@@ -111,7 +111,7 @@ export function nextBatch<Text extends Piece>(waiting: readonly Text[], limit: B
       const text = queue[round];
       if (!text || batch.length >= limit.sequences) continue;
       if (batch.length > 0 && tokens + text.tokens > limit.tokens) {
-        // Its later texts keep their order behind this one.
+        // Its later texts stay behind this one, in their order.
         queues.delete(owner);
         continue;
       }

@@ -143,7 +143,7 @@ export async function enlarged(pixels: Pixels, network: UpscalingNetwork, signal
   return { data, width, height, channels: 3 };
 }
 
-/** Repeats the edges beyond the image: networks that find nothing there draw a frame. */
+/** Replicates the edges as padding: with empty padding the networks produce a frame. */
 function cut({ data, width, height, channels }: Pixels, box: Box): Pixels {
   const part = new Uint8Array(box.width * box.height * channels);
   for (let row = 0; row < box.height; row += 1) {

@@ -27,7 +27,7 @@ export async function identifyImageServer(
   return { kind, ...(title && { title }), models: [model], inputs, imageServer: { server, facts } };
 }
 
-/** Others than A1111 with its API, as far as they can be told from it. */
+/** Other products with the API of A1111, where they can be recognised. */
 async function productOf(connection: BackendConnection): Promise<string | undefined> {
   const { data } = objectAt(await optionalJson(connection, '/v1/models'));
   return objectAt(listAt(data)[0]).id === 'sd-cpp-local' ? 'sd-server' : undefined;

@@ -15,7 +15,7 @@ export interface GeneratedImage {
 
 export type SamplerNames = Pick<ImageRequest, 'sampler' | 'scheduler'>;
 
-/** The fields of the request that are passed on beside this body. */
+/** Additional fields of the client's request that are passed on with this body. */
 type PassedTo = (body: object) => object;
 
 export type Progress = (step: number, steps: number, preview?: Uint8Array) => void;

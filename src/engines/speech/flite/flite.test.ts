@@ -83,18 +83,18 @@ describe('Flite voices', () => {
 
 describe('Flite: unsupported input', () => {
   test('rejects text in another script', () => {
-    expect(() => flite.readable('日本語です。', request({}))).toThrow(/read English in Latin letters.*--ttsmodel/);
+    expect(() => flite.normalized('日本語です。', request({}))).toThrow(/read English in Latin letters.*--ttsmodel/);
   });
 
   test('drops other letters, with a note', () => {
-    expect(flite.readable('Tokyo is 東京.', request({}))).toEqual({
+    expect(flite.normalized('Tokyo is 東京.', request({}))).toEqual({
       text: 'Tokyo is   .',
       notes: ['2 characters are not spoken: the built-in voices read Latin letters only.'],
     });
   });
 
   test.each(['...', '🙂', '— !'])('%s is silence', (text) => {
-    expect(flite.readable(text, request({})).notes).toEqual([]);
+    expect(flite.normalized(text, request({})).notes).toEqual([]);
   });
 
   test('notes another language and instructions', () => {

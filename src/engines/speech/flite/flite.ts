@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../../../core/errors.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { type FliteOptions, fliteVoices } from '../host.ts';
-import { readableText } from '../reading/readable.ts';
+import { normalizedText } from '../normalization/normalize.ts';
 import type { Manner, Sound, Synthesiser } from '../speak.ts';
 import { runInMemory } from './memory-system.ts';
 
@@ -21,15 +21,15 @@ export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
   const program = await WebAssembly.compile(bytes);
   return {
     voices: fliteVoices,
-    readable,
+    normalized,
     ignored,
     synthesize: async (sentence, manner, watch) =>
       watch.here(synthesisTimeoutMs, () => runFlite(program, sentence, manner)),
   };
 }
 
-function readable(sent: string): ReturnType<Synthesiser['readable']> {
-  const { text, lost } = plainText(readableText(sent, 'en-us'));
+function normalized(sent: string): ReturnType<Synthesiser['normalized']> {
+  const { text, lost } = plainText(normalizedText(sent, 'en-us'));
   if (lost === 0) return { text, notes: [] };
   if (!/[a-z0-9]/i.test(text)) {
     const instead = 'the built-in voices read English in Latin letters; name a voice for its language with --ttsmodel';

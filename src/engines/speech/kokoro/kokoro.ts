@@ -6,7 +6,7 @@ import { AppError } from '../../../core/errors.ts';
 import { widenModel } from '../../onnx/model-file.ts';
 import { OnnxSession } from '../../onnx/session.ts';
 import type { KokoroOptions } from '../host.ts';
-import { readableText } from '../reading/readable.ts';
+import { normalizedText } from '../normalization/normalize.ts';
 import { ignoredNotes, type Sound, type Synthesiser } from '../speak.ts';
 import { kokoroParts, partName } from './pack.ts';
 import { openEspeak, phonemesOf, type SpokenLanguage, splitPhonemes, tokensOf } from './phonemes.ts';
@@ -56,7 +56,7 @@ export async function openKokoro({ model, voices, espeak, threads }: KokoroOptio
   return {
     voices: kokoroVoices,
     firstPiece: 50,
-    readable: (text, { voice }) => readable(text, voice),
+    normalized: (text, { voice }) => normalizedFor(spokenLanguage(readBlend(voice)), text),
     ignored: (request) => ignoredNotes(request, spokenLanguage(readBlend(request.voice)).slice(0, 2)),
     synthesize,
   };
@@ -74,10 +74,6 @@ async function readParts(folder: string): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-function readable(sent: string, voice: string): ReturnType<Synthesiser['readable']> {
-  return readableBy(spokenLanguage(readBlend(voice)), sent);
-}
-
 function pauseAfter(phonemes: string): number {
   if (/[.!?…][\s"”)]*$/.test(phonemes)) return pauses.sentence;
   return /[;:,—][\s"”)]*$/.test(phonemes) ? pauses.clause : pauses.none;
@@ -87,13 +83,13 @@ function pauseAfter(phonemes: string): number {
 const windowSeconds = 0.005;
 /** Root mean square; speech is at 0.03 and more, breath at 0.003. */
 const silentBelow = 0.0025;
-/** Kept before the first and behind the last loud window, because sounds begin and end softly. */
+/** Kept before the first and after the last loud window, because sounds begin and end softly. */
 const margin = { before: 0.04, behind: 0.06 } as const;
 /** At both ends, so that pieces join without a click. */
 const fadeSeconds = 0.004;
 
 /**
- * Replaces the silence at both ends of a piece of speech, which is up to half a second, by a pause of this length behind it.
+ * Replaces the silence at both ends of a piece of speech, which is up to half a second, by a pause of this length after it.
  * A piece without sound becomes the pause.
  */
 export function withPause(samples: Float32Array, rate: number, pauseSeconds: number): Float32Array {
@@ -134,7 +130,7 @@ const latin = /[\p{Script=Latin}\p{Script=Greek}\p{M}]/u;
 const devanagari = /[\p{Script=Devanagari}\p{Script=Latin}\p{Script=Greek}\p{M}]/u;
 
 /** A text as a voice of this language reads it. Letters of other scripts are left out, with a note; a text of nothing else is refused. */
-export function readableBy(
+export function normalizedFor(
   language: SpokenLanguage,
   sent: string,
 ): { readonly text: string; readonly notes: readonly string[] } {
@@ -150,7 +146,7 @@ export function readableBy(
     const details = { feature: 'Speaking this text', instead, field: 'input' };
     throw new AppError('unsupported', details);
   }
-  const text = readableText(legible, language === 'en-us' || language === 'en-gb' ? language : 'other');
+  const text = normalizedText(legible, language === 'en-us' || language === 'en-gb' ? language : 'other');
   return {
     text,
     notes: lost === 0 ? [] : [`${lost} characters are not spoken: the voice does not know their script.`],

@@ -144,7 +144,7 @@ export function tokensOf(phonemes: string): readonly number[] {
   return [...phonemes].flatMap((symbol) => tokens.get(symbol) ?? []);
 }
 
-/** Splits phonemes into parts of at most `most` symbols: behind a punctuation mark, else behind a word. */
+/** Splits phonemes into parts of at most `most` symbols: after a punctuation mark, else after a word. */
 export function splitPhonemes(phonemes: string, most = maxTokens): readonly string[] {
   const parts: string[] = [];
   let rest = [...phonemes];

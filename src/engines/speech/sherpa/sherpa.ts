@@ -37,7 +37,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
   const voices = model.voices.slice(0, Math.max(1, speaker.numSpeakers));
   return {
     voices,
-    readable: (text) => ({ text, notes: [] }),
+    normalized: (text) => ({ text, notes: [] }),
     ignored: (request) => ignoredNotes(request, voices.find(({ name }) => name === request.voice)?.language),
     synthesize: async (text, { voice, speed }, watch) => {
       const index = voices.findIndex(({ name }) => name === voice);

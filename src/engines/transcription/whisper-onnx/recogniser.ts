@@ -11,7 +11,7 @@ import { WhisperNetwork, type WhisperWindow } from './network.ts';
 import { logProbability, splitSegments, type TokenRoles } from './rules.ts';
 import { WhisperTokenizer } from './tokenizer.ts';
 
-/** What is cut off at the end of a window is heard again if it is longer than this. */
+/** Audio cut off at the end of a window is recognised again if it is longer than this many seconds. */
 const minRest = 1;
 /** A window whose text is improbable, too, has no speech. */
 const maxNoSpeech = 0.6;
@@ -98,7 +98,7 @@ async function recognise(samples: Float32Array, task: TranscriptionTask, deps: R
   return { text: segments.map(({ text }) => text).join(''), language: language ?? 'en', segments };
 }
 
-/** `seconds`: how much of the window was heard. */
+/** `seconds`: how much of the window was recognised. */
 async function recogniseWindow(samples: Float32Array, task: TranscriptionTask, deps: Recognition) {
   const { network, tokenizer, roles, signal } = deps;
   const seconds = samples.length / soundRate;

@@ -87,7 +87,7 @@ interface TokenSegment {
   readonly tokens: readonly number[];
 }
 
-/** Splits the tokens of a window at their times. `heardSeconds`: what follows must be heard again, as it was cut off. */
+/** Splits the tokens of a window at their times. `decodedSeconds`: audio after it was cut off and must be recognised again. */
 export function splitSegments(
   tokens: readonly number[],
   seconds: number,

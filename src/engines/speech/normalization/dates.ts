@@ -18,7 +18,7 @@ const monthYear = new RegExp(`\\b${month},? ${yearForm}\\b`, 'g');
 const decades = /(?<![\d.,$£€])(?:['\u2019](\d0)|(1\d\d0|20\d0|[2-9]0))['\u2019]?s\b/g;
 
 /** Dates in words. `dayFirst` decides how `3/4/2026` is read: British, or American. */
-export function readDates(text: string, { dayFirst: dayIsFirst }: { readonly dayFirst: boolean }): string {
+export function verbalizeDates(text: string, { dayFirst: dayIsFirst }: { readonly dayFirst: boolean }): string {
   return text
     .replace(isoDate, (_, years: string, number: string, days: string) => dated(Number(number), days, years))
     .replace(dottedDate, (_, days: string, number: string, years: string) => dated(Number(number), days, years))
@@ -67,7 +67,7 @@ const clock =
 const hourOnly = /(?<![\d:.,])(1[0-2]|0?[1-9])\s?([ap]\.m\.|[AP]\.M\.|[ap]m\b|[AP]M\b)/g;
 
 /** Times of day in words. */
-export function readTimes(text: string): string {
+export function verbalizeTimes(text: string): string {
   return text
     .replace(
       clock,
@@ -113,7 +113,7 @@ export function endsSentence(text: string, at: number): boolean {
   return /^["'\u201d\u2019)\]]*(?:\s*$|\s+["'\u201c\u2018(]?\p{Lu}|\n)/u.test(text.slice(at, at + 12));
 }
 
-/** Words before a number that make it a year, and words behind it that do not. */
+/** Words before a number that make it a year, and words after it that do not. */
 const beforeYear =
   '(?:[Ii]n|[Ss]ince|[Bb]y|[Uu]ntil|[Tt]ill|[Ff]rom|[Bb]efore|[Aa]fter|[Dd]uring|[Aa]round|[Cc]irca|[Yy]ear|[Yy]ears|[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter|[Ee]arly|[Ll]ate|[Mm]id|of|and|to|©)';
 const yearAfterWord = new RegExp(
@@ -127,7 +127,7 @@ const yearThenWord =
   /(?<![\d.,$£€#/:-])\b(1[1-9]\d\d|20\d\d)(?= (?:was|were|is|will|and|to|in|the|when|with|as|by|at|on|for|has|had|would|after|until)\b)/g;
 
 /** Numbers that are years in words. */
-export function readYears(text: string): string {
+export function verbalizeYears(text: string): string {
   return text
     .replace(yearSpan, (all, from: string, to: string) => {
       if (to.length === 2) return Number(to) > Number(from.slice(2)) ? `${year(from)} to ${cardinal(to)}` : all;

@@ -1,15 +1,15 @@
-import { readAddresses } from './addresses.ts';
-import { readDates, readTimes, readYears } from './dates.ts';
+import { verbalizeAddresses } from './addresses.ts';
+import { verbalizeDates, verbalizeTimes, verbalizeYears } from './dates.ts';
 import { collapsed, withoutMarkup } from './markup.ts';
 import { cardinal, decimal, fraction, ordinal } from './numbers.ts';
-import { readMoney, readTelephones, readUnits } from './quantities.ts';
-import { readAbbreviations, readAcronyms, readRomanNumerals } from './words.ts';
+import { verbalizeMoney, verbalizeTelephones, verbalizeUnits } from './quantities.ts';
+import { expandAbbreviations, verbalizeAcronyms, verbalizeRomanNumerals } from './words.ts';
 
 /** English is normalised; `other` languages keep their numbers, which the engine reads. */
-type ReadingLanguage = 'en-us' | 'en-gb' | 'other';
+type NormalizedLanguage = 'en-us' | 'en-gb' | 'other';
 
 /** A text as it is read aloud: numbers, dates, amounts, abbreviations, addresses and symbols in words, without markup and emoji. */
-export function readableText(text: string, language: ReadingLanguage): string {
+export function normalizedText(text: string, language: NormalizedLanguage): string {
   const plain = collapsed(withoutMarkup(text));
   return tidy(language === 'other' ? plain : inEnglish(plain, { dayFirst: language === 'en-gb' }));
 }
@@ -18,18 +18,18 @@ export function readableText(text: string, language: ReadingLanguage): string {
 function inEnglish(text: string, options: { readonly dayFirst: boolean }): string {
   const steps: readonly ((text: string) => string)[] = [
     (one) => one.replace(knownPair, (pair) => knownPairs[pair] ?? pair),
-    readAddresses,
-    readAbbreviations,
-    readRomanNumerals,
-    (one) => readDates(one, options),
-    readTimes,
-    readTelephones,
-    readMoney,
-    readUnits,
-    readYears,
-    readNumbers,
-    readAcronyms,
-    readSymbols,
+    verbalizeAddresses,
+    expandAbbreviations,
+    verbalizeRomanNumerals,
+    (one) => verbalizeDates(one, options),
+    verbalizeTimes,
+    verbalizeTelephones,
+    verbalizeMoney,
+    verbalizeUnits,
+    verbalizeYears,
+    verbalizeNumbers,
+    verbalizeAcronyms,
+    verbalizeSymbols,
   ];
   return steps.reduce((read, step) => step(read), text);
 }
@@ -64,7 +64,7 @@ const signedNumber = /(?<![\w.,)\u2013-])[-\u2212](?=\.?\d)/g;
 const plainNumber = /(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+/g;
 
 /** The numbers that are left: fractions, ordinals, ranges, decimals. */
-function readNumbers(text: string): string {
+function verbalizeNumbers(text: string): string {
   return text
     .replace(/(\d?)\s?([½⅓⅔¼¾⅕⅛⅜⅝⅞])/g, (_, whole: string, sign: string) => {
       const [above, below] = vulgarFractions[sign] as readonly [string, string];
@@ -120,7 +120,7 @@ const symbols: readonly (readonly [RegExp, string])[] = [
   [/[*_~^|\\`<>{}#=]/g, ' '],
 ];
 
-function readSymbols(text: string): string {
+function verbalizeSymbols(text: string): string {
   return symbols.reduce((read, [sign, words]) => read.replace(sign, words), text);
 }
 

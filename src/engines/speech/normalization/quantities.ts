@@ -64,7 +64,7 @@ const codeFirst = new RegExp(`\\b(USD|EUR|GBP|JPY|CHF|INR)\\s?${amount}${scale}`
 const cents = /(?<![\d.,])(\d+)\s?¢/g;
 
 /** Amounts of money in words: `$3.50` is "three dollars and fifty cents". */
-export function readMoney(text: string): string {
+export function verbalizeMoney(text: string): string {
   return text
     .replace(signFirst, (_, article = '', minus = '', sign: string, value: string, to?: string, scaled?: string) => {
       const currency = currencies[sign.toUpperCase()] ?? dollar;
@@ -201,7 +201,7 @@ const quantity = new RegExp(
 const feetAndInches = /(?<![\d.])(\d{1,2})['\u2032]\s?(\d{1,2})["\u2033]/g;
 
 /** Numbers with a unit in words: `5 kg` is "five kilograms". */
-export function readUnits(text: string): string {
+export function verbalizeUnits(text: string): string {
   return text
     .replace(feetAndInches, (_, feet: string, inches: string) => {
       return `${cardinal(feet)} ${feet === '1' ? 'foot' : 'feet'} ${cardinal(inches)}`;
@@ -229,7 +229,7 @@ const telephones = [
 ];
 
 /** Telephone numbers digit by digit, with a pause between their groups. */
-export function readTelephones(text: string): string {
+export function verbalizeTelephones(text: string): string {
   return telephones.reduce(
     (read, form) =>
       read.replace(form, (number) => {

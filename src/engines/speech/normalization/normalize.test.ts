@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCharacter } from '../../../core/testing/any-character.ts';
-import { readableText } from './readable.ts';
+import { normalizedText } from './normalize.ts';
 
-const read = (text: string): string => readableText(text, 'en-us');
+const read = (text: string): string => normalizedText(text, 'en-us');
 
 /** Each row: a text and how it is read. */
 function reads(name: string, rows: readonly (readonly [string, string])[]): void {
@@ -82,8 +82,8 @@ reads('dates', [
 ]);
 
 test('dates: a date of small numbers is read in the order of the country', () => {
-  expect(readableText('on 3/4/2026', 'en-us')).toBe('on March fourth, twenty twenty-six');
-  expect(readableText('on 3/4/2026', 'en-gb')).toBe('on April third, twenty twenty-six');
+  expect(normalizedText('on 3/4/2026', 'en-us')).toBe('on March fourth, twenty twenty-six');
+  expect(normalizedText('on 3/4/2026', 'en-gb')).toBe('on April third, twenty twenty-six');
 });
 
 reads('times', [
@@ -219,7 +219,7 @@ describe('readableText', () => {
   });
 
   test('other languages: numbers stay, markup and emoji go', () => {
-    expect(readableText('**Tengo** 25 años, Dr. Gómez 🙂.', 'other')).toBe('Tengo 25 años, Dr. Gómez.');
+    expect(normalizedText('**Tengo** 25 años, Dr. Gómez 🙂.', 'other')).toBe('Tengo 25 años, Dr. Gómez.');
   });
 
   test('English: no digits are left, whatever the text', () => {

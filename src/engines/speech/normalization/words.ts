@@ -28,7 +28,7 @@ const titles: Readonly<Record<string, string>> = {
 const title = new RegExp(`\\b(${Object.keys(titles).join('|')})\\.(?=\\s+(?:and\\s|&\\s|\\p{Lu}))`, 'gu');
 const bareTitle = /\b(Mr|Mrs|Dr|Prof)(?=\s+\p{Lu})/gu;
 
-/** Behind a name. */
+/** After a name. */
 const behindNames: Readonly<Record<string, string>> = {
   St: 'Street',
   Ave: 'Avenue',
@@ -94,7 +94,7 @@ const counting: Readonly<Record<string, string>> = {
 const countingWord = new RegExp(`(?<![\\w.])(${Object.keys(counting).join('|')})\\.\\s?(?=\\d)`, 'gi');
 
 /** Abbreviations as words. A full stop that ends the sentence, too, is kept. */
-export function readAbbreviations(text: string): string {
+export function expandAbbreviations(text: string): string {
   const closed = (spoken: string, all: string, at: number, whole: string): string =>
     spoken + (all.endsWith('.') && endsSentence(whole, at + all.length) ? '.' : '');
   return text
@@ -136,7 +136,7 @@ const dotted = /(?<![\w.])(?:[A-Z]\.){2,6}(?![\w])/g;
 const mixed = /(?<![\p{L}\p{N}])([A-Z]{1,4})-?(\d{1,4})(?![\p{L}\p{N}.,:])/gu;
 
 /** Acronyms letter by letter, except those that are read as words. Text in capitals is not treated as acronyms. */
-export function readAcronyms(text: string): string {
+export function verbalizeAcronyms(text: string): string {
   const shouted = isShouted(text);
   return text
     .replace(dotted, (all: string, at: number, whole: string) => {
@@ -168,8 +168,8 @@ const ruler = new RegExp(`\\b(${rulers}) (?!I\\b)([IVXLC]{1,6})(?![\\w])`, 'g');
 const numbered =
   /\b(War|Chapter|Part|Act|Scene|Volume|Book|Section|Phase|Type|Class|Episode|Article|Level|Grade|Stage|Mark|Apollo|Bowl|Season|Round|Division|Canto|Appendix|Unit|Title|Schedule|Tier|Category|Factor) ([IVXLC]{1,7})(?![\w'\u2019])/g;
 
-/** Roman numerals behind names and words that are counted by them. */
-export function readRomanNumerals(text: string): string {
+/** Roman numerals after names and after words that they number. */
+export function verbalizeRomanNumerals(text: string): string {
   return text
     .replace(ruler, (all, name: string, numeral: string) => {
       const value = romanValue(numeral);

@@ -19,7 +19,7 @@ const fileName =
   /(?<![\w/.])([\w-]{1,60})\.(md|txt|pdf|json|ya?ml|html?|css|ts|js|mjs|tsx|jsx|py|rs|go|java|cpp|c|h|sh|png|jpe?g|gif|svg|webp|mp3|mp4|wav|ogg|flac|zip|gz|tar|csv|docx?|xlsx?|pptx?|exe|gguf|onnx|log|xml|sql|toml|ini|env)(?!\w|\.\w)/gi;
 
 /** E-mail and web addresses, numeric addresses, versions and file names as they are read aloud. */
-export function readAddresses(text: string): string {
+export function verbalizeAddresses(text: string): string {
   return text
     .replace(email, (address) => {
       const [user = '', host = ''] = address.split('@');
