@@ -135,18 +135,18 @@ export class BackendPool {
   }
 }
 
-export interface Asked {
+export interface BackendRequest {
   readonly path: string;
   readonly body: object;
 }
 
-export interface Facts {
+export interface BackendFacts {
   readonly kind: RemoteKind;
   readonly host: string;
   readonly model: RemoteModel;
 }
 
-export interface AskingOptions {
+export interface CallOptions {
   readonly model: string | undefined;
   readonly affinity: Affinity;
   readonly signal: AbortSignal;
@@ -158,15 +158,15 @@ export interface AskingOptions {
 const answerBytes = 256 * 2 ** 20;
 
 /** Sends a request with a JSON response to the best backend. */
-export function askPool(
+export function callBackend(
   pool: BackendPool,
-  question: (facts: Facts) => Asked,
-  options: AskingOptions,
+  requestFor: (facts: BackendFacts) => BackendRequest,
+  options: CallOptions,
   run: typeof withBackend = onBackend,
 ) {
   return run(pool, options, async ({ backend, model }) => {
-    const facts: Facts = { kind: backend.kind, host: backend.address.host, model };
-    const { path, body } = question(facts);
+    const facts: BackendFacts = { kind: backend.kind, host: backend.address.host, model };
+    const { path, body } = requestFor(facts);
     const whole = withPassed(body, options.sent, backend.address.pass);
     const limits = { signal: options.signal, bytes: answerBytes };
     return { answer: await backend.connection.json('POST', path, whole, limits), facts };
@@ -176,7 +176,7 @@ export function askPool(
 /** Runs work on the best backend, as `withBackend` does; every error is one for the client. */
 export async function onBackend<Answer>(
   pool: BackendPool,
-  options: AskingOptions,
+  options: CallOptions,
   work: (assignment: Assignment) => Promise<Answer>,
 ): Promise<Answer> {
   try {
@@ -190,7 +190,7 @@ export async function onBackend<Answer>(
 /** Runs work on one backend; retries on the next if that one is not available. */
 export async function withBackend<Answer>(
   pool: BackendPool,
-  { model: name, affinity, signal }: AskingOptions,
+  { model: name, affinity, signal }: CallOptions,
   work: (assignment: Assignment) => Promise<Answer>,
 ): Promise<Answer> {
   const tried = new Set<Backend>();

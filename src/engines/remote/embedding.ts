@@ -2,7 +2,7 @@ import type { EmbeddingEngine, EmbeddingInput, EmbeddingRequest, RankRequest } f
 import { AppError } from '../../core/errors.ts';
 import type { SentFields } from '../../core/sent-fields.ts';
 import { cosine } from '../../core/vectors.ts';
-import { type AskingOptions, askPool, type Facts, RemoteTaskEngine, withBackend } from './backend-pool.ts';
+import { type BackendFacts, type CallOptions, callBackend, RemoteTaskEngine, withBackend } from './backend-pool.ts';
 import { RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
@@ -12,7 +12,7 @@ const maxInputs = 256;
 /** Backends do not report their pooling; this is what the reply states. */
 const pooling = 'mean' as const;
 
-type Asking = Pick<AskingOptions, 'signal' | 'sent'>;
+type CallContext = Pick<CallOptions, 'signal' | 'sent'>;
 
 /** Embeddings from remote backends, by `POST /v1/embeddings`. */
 export class RemoteEmbedding
@@ -66,11 +66,14 @@ export class RemoteEmbedding
     return { scores, tokens: tokens.reduce((sum, count) => sum + count, 0), truncated: [] };
   }
 
-  async #reranked({ query, documents }: RankRequest, asking: Asking) {
-    const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const options = { model: this.deps.model, affinity: query, ...asking };
+  async #reranked({ query, documents }: RankRequest, call: CallContext) {
+    const requestFor = ({ model: { id } }: BackendFacts) => ({
+      path: '/v1/rerank',
+      body: { model: id, query, documents },
+    });
+    const options = { model: this.deps.model, affinity: query, ...call };
     // A backend without this path fails, and then embeddings are compared.
-    const { answer, facts } = await askPool(this.pool, question, options, withBackend);
+    const { answer, facts } = await callBackend(this.pool, requestFor, options, withBackend);
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -81,8 +84,8 @@ export class RemoteEmbedding
     return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
   }
 
-  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, asking: Asking) {
-    const question = ({ kind, model: { id } }: Facts) => ({
+  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, call: CallContext) {
+    const requestFor = ({ kind, model: { id } }: BackendFacts) => ({
       path: '/v1/embeddings',
       body: {
         model: id,
@@ -93,8 +96,8 @@ export class RemoteEmbedding
       },
     });
     const { capability } = this.pool;
-    const options = { model: this.deps.model, affinity: String(inputs[0]).slice(0, 256), ...asking };
-    const { answer, facts } = await askPool(this.pool, question, options);
+    const options = { model: this.deps.model, affinity: String(inputs[0]).slice(0, 256), ...call };
+    const { answer, facts } = await callBackend(this.pool, requestFor, options);
     const { data, usage } = objectAt(answer);
     const vectors: Float32Array[] = Array.from({ length: inputs.length });
     for (const [position, entry] of listAt(data).map(objectAt).entries()) {

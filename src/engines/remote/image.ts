@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { GenerateOptions, ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
-import { type Asked, askPool, type Facts, RemoteTaskEngine } from './backend-pool.ts';
+import { type BackendFacts, type BackendRequest, callBackend, RemoteTaskEngine } from './backend-pool.ts';
 import { type AsPng, base64, readPng } from './image-servers/server.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
@@ -39,9 +39,9 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageDeps> implements Im
   ): AsyncGenerator<ImageEvent> {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
-    const question = (facts: Facts) => imageQuestion(request, facts);
+    const requestFor = (facts: BackendFacts) => imageQuestion(request, facts);
     const options = { model: this.deps.model, affinity: request.prompt, signal, sent };
-    const { answer, facts } = await askPool(this.pool, question, options);
+    const { answer, facts } = await callBackend(this.pool, requestFor, options);
     const images = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
     if (images.length === 0) {
       const reason = `${facts.host} gave no picture`;
@@ -62,7 +62,7 @@ export class RemoteImage extends RemoteTaskEngine<RemoteImageDeps> implements Im
   }
 }
 
-function imageQuestion(request: ImageRequest, { kind, host, model: { id } }: Facts): Asked {
+function imageQuestion(request: ImageRequest, { kind, host, model: { id } }: BackendFacts): BackendRequest {
   const { prompt, width, height, count, initial, mask } = request;
   const { native, title } = kinds[kind];
   if (initial && !native) {
@@ -84,7 +84,11 @@ function imageQuestion(request: ImageRequest, { kind, host, model: { id } }: Fac
   return { path: '/v1/images/edits', body };
 }
 
-function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, generated: number): readonly string[] {
+function notesOf(
+  { negativePrompt, count }: ImageRequest,
+  { kind, host }: BackendFacts,
+  generated: number,
+): readonly string[] {
   const { native } = kinds[kind];
   return [
     ...(native ? [] : ['steps, guidance, sampler and seed are those of the remote backend']),

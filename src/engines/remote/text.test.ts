@@ -316,8 +316,8 @@ describe('RemoteText: reply', () => {
       { done: 0, total: 32 },
       { done: 16, total: 32 },
     ]);
-    const asking = { promptProgress, reportsProgress: true };
-    const [early, ...rest] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, ...asking })));
+    const call = { promptProgress, reportsProgress: true };
+    const [early, ...rest] = await told(run((sink) => engine.chat(chatRequest(), 7, { ...sink, ...call })));
     expect(early).toMatchObject({ type: 'start', promptTokens: 40, cachedTokens: 8 });
     expect(rest.map(({ type }) => type)).toEqual(['text-delta', 'finish']);
     expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({ return_progress: true });

@@ -12,7 +12,7 @@ const maxPieces = 512;
 
 type Fields = ReturnType<typeof objectAt>;
 
-interface Question<Answer> {
+interface TokenRequest<Answer> {
   readonly path: string;
   readonly body: object;
   readonly read: (answer: unknown) => Answer | undefined;
@@ -26,12 +26,12 @@ export class RemoteTokens {
   ) {}
 
   tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
-    return this.#ask('Counting tokens', (kind, model) => tokenizers[kind]?.tokenize(text, options, model));
+    return this.#call('Counting tokens', (kind, model) => tokenizers[kind]?.tokenize(text, options, model));
   }
 
   async detokenize(tokens: readonly number[]): Promise<string> {
     if (tokens.length === 0) return '';
-    return this.#ask('Text of tokens', (kind, model) => tokenizers[kind]?.detokenize?.(tokens, model));
+    return this.#call('Text of tokens', (kind, model) => tokenizers[kind]?.detokenize?.(tokens, model));
   }
 
   async pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
@@ -46,8 +46,8 @@ export class RemoteTokens {
 
   /** Counts the tokens of the prompt that the backend renders from the conversation. */
   async count(request: ChatRequest, signal: AbortSignal | undefined): Promise<number> {
-    const question = (kind: RemoteKind, model: string) => countQuestion(kind, model, request);
-    const answer = await this.#ask('Counting the tokens of a chat', question, signal);
+    const requestFor = (kind: RemoteKind, model: string) => countRequest(kind, model, request);
+    const answer = await this.#call('Counting the tokens of a chat', requestFor, signal);
     if (typeof answer === 'number') return answer;
     // This backend only renders the prompt.
     return (await this.tokenize(answer, { addSpecial: true })).length;
@@ -55,18 +55,18 @@ export class RemoteTokens {
 
   /** The rendered prompt, if the backend can return it. */
   render(request: ChatRequest, signal: AbortSignal | undefined): Promise<string> {
-    return this.#ask('Showing the prompt', (kind) => renderQuestion(kind, request), signal);
+    return this.#call('Showing the prompt', (kind) => renderRequest(kind, request), signal);
   }
 
-  async #ask<Answer>(
+  async #call<Answer>(
     feature: string,
-    question: (kind: RemoteKind, model: string) => Question<Answer> | undefined,
+    requestFor: (kind: RemoteKind, model: string) => TokenRequest<Answer> | undefined,
     signal?: AbortSignal,
   ): Promise<Answer> {
     const options = { model: this.model, affinity: feature, signal: signal ?? new AbortController().signal };
     const limits = { milliseconds: timeoutMs, signal: options.signal };
     return onBackend(this.pool, options, async ({ backend: { kind, address, connection }, model }) => {
-      const request = question(kind, model.id);
+      const request = requestFor(kind, model.id);
       if (!request) {
         const instead = `the engine at ${address.host} (${kinds[kind].title}) has no way to ask for it`;
         throw new AppError('unsupported', { feature, instead });
@@ -80,14 +80,18 @@ export class RemoteTokens {
 }
 
 /** A request whose answer is an object. */
-function question<Answer>(path: string, body: object, read: (fields: Fields) => Answer | undefined): Question<Answer> {
+function tokenRequest<Answer>(
+  path: string,
+  body: object,
+  read: (fields: Fields) => Answer | undefined,
+): TokenRequest<Answer> {
   return { path, body, read: (answer) => read(objectAt(answer)) };
 }
 
 /** Requests of one kind of backend. */
 interface Tokenizer {
-  tokenize(text: string, options: TokenizeOptions, model: string): Question<readonly number[]>;
-  detokenize?(tokens: readonly number[], model: string): Question<string>;
+  tokenize(text: string, options: TokenizeOptions, model: string): TokenRequest<readonly number[]>;
+  detokenize?(tokens: readonly number[], model: string): TokenRequest<string>;
 }
 
 const numbersAt = (value: unknown): readonly number[] | undefined =>
@@ -96,16 +100,16 @@ const numbersAt = (value: unknown): readonly number[] | undefined =>
 const llamaServer: Tokenizer = {
   tokenize: (content, { addSpecial, parseSpecial = true }) => {
     const body = { content, add_special: addSpecial, parse_special: parseSpecial };
-    return question('/tokenize', body, ({ tokens }) => numbersAt(tokens));
+    return tokenRequest('/tokenize', body, ({ tokens }) => numbersAt(tokens));
   },
-  detokenize: (tokens) => question('/detokenize', { tokens }, ({ content }) => textAt(content)),
+  detokenize: (tokens) => tokenRequest('/detokenize', { tokens }, ({ content }) => textAt(content)),
 };
 
 const vllm: Tokenizer = {
   tokenize: (prompt, { addSpecial }, model) =>
-    question('/tokenize', { model, prompt, add_special_tokens: addSpecial }, ({ tokens }) => numbersAt(tokens)),
+    tokenRequest('/tokenize', { model, prompt, add_special_tokens: addSpecial }, ({ tokens }) => numbersAt(tokens)),
   detokenize: (tokens, model) =>
-    question('/detokenize', { model, tokens }, ({ prompt, text }) => textAt(prompt) ?? textAt(text)),
+    tokenRequest('/detokenize', { model, tokens }, ({ prompt, text }) => textAt(prompt) ?? textAt(text)),
 };
 
 const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
@@ -113,8 +117,8 @@ const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
   'llama-server': llamaServer,
   koboldcpp: {
     tokenize: (prompt, { addSpecial }) =>
-      question('/api/extra/tokencount', { prompt, special: addSpecial }, ({ ids }) => numbersAt(ids)),
-    detokenize: (ids) => question('/api/extra/detokenize', { ids }, ({ result }) => textAt(result)),
+      tokenRequest('/api/extra/tokencount', { prompt, special: addSpecial }, ({ ids }) => numbersAt(ids)),
+    detokenize: (ids) => tokenRequest('/api/extra/detokenize', { ids }, ({ result }) => textAt(result)),
   },
   vllm,
   sglang: vllm,
@@ -127,16 +131,20 @@ const tokenizers: Partial<Record<RemoteKind, Tokenizer>> = {
   },
 };
 
-function countQuestion(kind: RemoteKind, model: string, request: ChatRequest): Question<number | string> | undefined {
+function countRequest(
+  kind: RemoteKind,
+  model: string,
+  request: ChatRequest,
+): TokenRequest<number | string> | undefined {
   const body = { model, ...promptBody(request, { kind }) };
   if (kind === 'parley') {
-    return question('/v1/chat/completions/input_tokens', body, ({ input_tokens: count }) => numberAt(count));
+    return tokenRequest('/v1/chat/completions/input_tokens', body, ({ input_tokens: count }) => numberAt(count));
   }
-  if (kind === 'vllm') return question('/tokenize', body, ({ count }) => numberAt(count));
-  return renderQuestion(kind, request);
+  if (kind === 'vllm') return tokenRequest('/tokenize', body, ({ count }) => numberAt(count));
+  return renderRequest(kind, request);
 }
 
-function renderQuestion(kind: RemoteKind, request: ChatRequest): Question<string> | undefined {
+function renderRequest(kind: RemoteKind, request: ChatRequest): TokenRequest<string> | undefined {
   if (kind !== 'llama-server' && kind !== 'parley') return undefined;
-  return question('/apply-template', promptBody(request, { kind }), ({ prompt }) => textAt(prompt));
+  return tokenRequest('/apply-template', promptBody(request, { kind }), ({ prompt }) => textAt(prompt));
 }

@@ -47,7 +47,7 @@ export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng 
 
   async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
     const { width, height } = request;
-    const { bytes, host } = await this.#ask(signal, async (server, host) => {
+    const { bytes, host } = await this.#call(signal, async (server, host) => {
       return { bytes: await server.upscale(request, signal), host };
     });
     return (await readPng(this.deps.asPng, bytes, host, { width, height })).png;
@@ -55,7 +55,7 @@ export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng 
 
   async *graph(request: GraphRequest, signal: AbortSignal): AsyncGenerator<GraphEvent> {
     yield* followed<GraphEvent, void>(signal, (push, whole) =>
-      this.#ask(whole, async (server) => {
+      this.#call(whole, async (server) => {
         if (!server.graphs) throw new AppError('unsupported', noGraphs);
         await server.graphs.run(request, whole, push);
       }),
@@ -63,7 +63,7 @@ export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng 
   }
 
   nodes(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
-    return this.#ask(signal, async (server) => (await server.graphs?.nodes(signal)) ?? {});
+    return this.#call(signal, async (server) => (await server.graphs?.nodes(signal)) ?? {});
   }
 
   /** Progress events, then the image. An abort also interrupts the backend. */
@@ -88,7 +88,7 @@ export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng 
           });
       };
     return followed<ImageEvent, { readonly image: GeneratedImage; readonly host: string }>(signal, (push, whole) =>
-      this.#ask(whole, async (server, host, pass) => {
+      this.#call(whole, async (server, host, pass) => {
         // Not awaited: if the interrupt fails, the image completes unused.
         const stop = (): void => void server.stop().catch(() => undefined);
         whole.addEventListener('abort', stop, { once: true });
@@ -102,7 +102,7 @@ export class ImageServerEngine extends RemoteTaskEngine<{ readonly asPng: AsPng 
     );
   }
 
-  #ask<Answer>(signal: AbortSignal, work: Work<Answer>): Promise<Answer> {
+  #call<Answer>(signal: AbortSignal, work: Work<Answer>): Promise<Answer> {
     const { pool } = this;
     return onBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
       const server = backend.identity?.imageServer?.server;
