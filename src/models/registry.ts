@@ -478,11 +478,8 @@ export class Registry {
 function withHeld(gpus: readonly GpuMemory[], models: readonly Listed[]): readonly GpuUse[] {
   const held = models.flatMap(({ gpus: used }) => used);
   const byName = new Map(gpus.map((gpu) => [gpu.name, gpu]));
-  return [...byName.values()].map(({ name, description, freeBytes, totalBytes }) => ({
-    name,
-    description,
-    freeBytes,
-    totalBytes,
-    heldBytes: held.reduce((sum, one) => sum + (one.name === name ? one.heldBytes : 0), 0),
+  return [...byName.values()].map((gpu) => ({
+    ...gpu,
+    heldBytes: held.reduce((sum, { name, heldBytes }) => sum + (name === gpu.name ? heldBytes : 0), 0),
   }));
 }

@@ -26,17 +26,9 @@ interface AudioDeps {
 const speechBytes = 256 * 2 ** 20;
 const voicesMs = 4000;
 /** Voices of OpenAI, which most servers know, where the backend lists none. */
-export const commonVoices: readonly Voice[] = [
-  'alloy',
-  'ash',
-  'coral',
-  'echo',
-  'fable',
-  'nova',
-  'onyx',
-  'sage',
-  'shimmer',
-].map((name) => ({ name, language: '', description: '' }));
+export const commonVoices: readonly Voice[] = 'alloy ash coral echo fable nova onyx sage shimmer'
+  .split(' ')
+  .map((name) => ({ name, language: '', description: '' }));
 
 /** Speech by `POST /v1/audio/speech` of remote backends. */
 export class RemoteSpeech extends RemoteTaskEngine<AudioDeps> implements SpeechEngine {

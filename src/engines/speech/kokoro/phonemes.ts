@@ -171,15 +171,7 @@ interface Program {
 }
 
 /** The names of eSpeak for its voices. */
-const espeakNames: Readonly<Record<SpokenLanguage, string>> = {
-  'en-us': 'en-us',
-  'en-gb': 'en',
-  es: 'es',
-  fr: 'fr',
-  hi: 'hi',
-  it: 'it',
-  'pt-br': 'pt-br',
-};
+const espeakName = (language: SpokenLanguage): string => (language === 'en-gb' ? 'en' : language);
 
 /** Tells how the words of a text are pronounced. */
 type Pronounce = (text: string, language: SpokenLanguage) => Ipa;
@@ -195,8 +187,8 @@ export async function openEspeak(folder: string): Promise<Pronounce> {
   const speaker = new eSpeakNGWorker();
   let set: SpokenLanguage | undefined;
   return (text, language) => {
-    if (set !== language && speaker.set_voice(espeakNames[language]) !== 0) {
-      throw new Error(`eSpeak has no voice ${espeakNames[language]}`);
+    if (set !== language && speaker.set_voice(espeakName(language)) !== 0) {
+      throw new Error(`eSpeak has no voice ${espeakName(language)}`);
     }
     set = language;
     const { code, ipa } = speaker.synthesize_ipa(text);
