@@ -396,7 +396,7 @@ describe('text service: request that waits for its model', () => {
       genkey: 'k',
       client: '',
       signal: stop.signal,
-      placed: (own: typeof position) => {
+      onQueued: (own: typeof position) => {
         position = own;
       },
     };
