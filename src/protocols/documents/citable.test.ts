@@ -30,7 +30,7 @@ test('documentSources: characters of a text, pages of a PDF', () => {
       url: '',
       title: 'T',
       text: 'a.',
-      place: { type: 'document', index: 3, file: 'file-1', range: { type: 'characters', start: 1, end: 3 } },
+      location: { type: 'document', index: 3, file: 'file-1', range: { type: 'characters', start: 1, end: 3 } },
     },
   ]);
   const sections = [
