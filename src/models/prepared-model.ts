@@ -10,7 +10,7 @@ import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
-import { lossReport } from './engine-console.ts';
+import { engineConsole } from './engine-console.ts';
 import { type TaskModels, taskModels } from './engine-kinds.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import type { TextModelFacts } from './registry-source.ts';
@@ -129,6 +129,7 @@ function consoleObserver(
 ): LlamaObserver {
   const log = new LoadLog(terminal, name, () => performance.now());
   return {
+    ...engineConsole<never>('text', name, terminal, { advice: adviceForLosses, packages: textPackages }),
     starting: () => {
       if (file) log.begin(file.path);
       log.started();
@@ -152,13 +153,6 @@ function consoleObserver(
       if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
     },
     failed: (reason) => log.failed(reason),
-    lost: (loss) =>
-      terminal.line(lossReport('text', loss, { advice: adviceForLosses, packages: textPackages }), {
-        level: 'error',
-        event: 'lost',
-        model: name,
-      }),
-    note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };
 }
