@@ -42,7 +42,7 @@ const model = 'bench';
 
 /**
  * The requests of three coding agents and two chat pages. Their order, their parts and the sizes of these were recorded;
- * the words are made up, the answers too, so that every server is told the same.
+ * the words are made up, the answers too, so that every server gets the same.
  */
 export function agentShapes(sizes: AgentSizes): readonly AgentShape[] {
   return [claudeCode, codex, opencode, openWebUi, sillyTavern].map((shape) => shape(writer(sizes), sizes.turns));

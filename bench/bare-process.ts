@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { LoadOptions } from '../src/engines/llama/load-options.ts';
 import type { BareRun, FromBareLoop, ToBareLoop } from './bare-loop.ts';
@@ -12,19 +12,7 @@ export interface BareProcess {
 
 /** Starts the bare loop with the options that the server gives to its worker. */
 export async function startBareLoop(options: LoadOptions): Promise<BareProcess> {
-  const child = fork(fileURLToPath(new URL('bare-loop.js', import.meta.url)), [], {
-    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
-  });
-  const ask = (message: ToBareLoop): Promise<FromBareLoop> =>
-    new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('the bare loop ended'));
-      child.once('exit', onExit);
-      child.once('message', (reply) => {
-        child.off('exit', onExit);
-        resolve(reply as FromBareLoop);
-      });
-      child.send(message);
-    });
+  const { child, ask } = forkLoop<ToBareLoop, FromBareLoop>(new URL('bare-loop.js', import.meta.url));
   await ask({ type: 'load', options });
   return {
     pid: child.pid as number,
@@ -35,4 +23,24 @@ export async function startBareLoop(options: LoadOptions): Promise<BareProcess> 
     },
     stop: () => ended(child),
   };
+}
+
+/** A loop in a process of its own, which answers each message with one. */
+export function forkLoop<Message extends object, Answer>(
+  file: URL,
+): { readonly child: ChildProcess; readonly ask: (message: Message) => Promise<Answer> } {
+  const child = fork(fileURLToPath(file), [], {
+    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+  });
+  const ask = (message: Message): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const onExit = () => reject(new Error('the bare loop ended'));
+      child.once('exit', onExit);
+      child.once('message', (reply) => {
+        child.off('exit', onExit);
+        resolve(reply as Answer);
+      });
+      child.send(message);
+    });
+  return { child, ask };
 }

@@ -130,7 +130,7 @@ async function replay(contender: Contender, { turns, from, ...course }: Course):
 }
 
 /**
- * What the agent sends at a turn. Its own answers are made up, so that every server is told the same; and it is one text,
+ * What the agent sends at a turn. Its own answers are made up, so that every server gets the same; and it is one text,
  * since servers make different prompts of the same messages.
  */
 export function conversation(

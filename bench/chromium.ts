@@ -29,7 +29,7 @@ const unusedPages = [
   'WebUIReloadButton',
   'WebUIToolbar',
 ];
-/** What Playwright switches off. Of two such flags the last one counts, so that they stand here again. */
+/** What Playwright switches off. Of two such flags the last one counts, so they are repeated here. */
 const disabledByPlaywright = [
   'AimEnabled',
   'AvoidCorsURLLoaderRestartOnRedirect',

@@ -9,7 +9,7 @@ export interface Measured {
 
 /**
  * One line for both servers. The ratio is taken within each round, where both met the machine in the same mood, and the
- * median over the rounds is told.
+ * median over the rounds is reported.
  */
 export function compared(
   what: { readonly bench: string; readonly what: string; readonly unit: string },

@@ -114,7 +114,7 @@ function address(url: string): { name: string; host: string; port: number } {
 
 /**
  * The words of a command in which `{model}`, `{port}`, `{threads}`, `{parallel}`, `{batch}`, `{context}` (of one stream)
- * and `{totalcontext}` (of all streams) stand for what the bench decides.
+ * and `{totalcontext}` (of all streams) are replaced by what the bench decides.
  */
 export function filledIn(command: string, { gpu: _, ...shape }: Shape, port: number): string[] {
   const values: Readonly<Record<string, string | number | undefined>> = {

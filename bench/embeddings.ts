@@ -1,10 +1,9 @@
-import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { defaultSettings } from '../src/config/flags.ts';
 import { loadOptions } from '../src/engines/llama/load-options.ts';
+import { forkLoop } from './bare-process.ts';
 import type { FromEmbeddingLoop, ToEmbeddingLoop } from './embedding-loop.ts';
 import { post } from './http-client.ts';
 import { type BenchOptions, defaultThreads } from './options.ts';
@@ -83,19 +82,7 @@ export async function embeddingsBench({ server: entry, quick, threads, log }: Be
 }
 
 async function startBare(threads: number): Promise<{ run: Way; stop: () => Promise<void> }> {
-  const child = fork(fileURLToPath(new URL('embedding-loop.js', import.meta.url)), [], {
-    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
-  });
-  const ask = (message: ToEmbeddingLoop): Promise<FromEmbeddingLoop> =>
-    new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('the bare loop ended'));
-      child.once('exit', onExit);
-      child.once('message', (reply) => {
-        child.off('exit', onExit);
-        resolve(reply as FromEmbeddingLoop);
-      });
-      child.send(message);
-    });
+  const { child, ask } = forkLoop<ToEmbeddingLoop, FromEmbeddingLoop>(new URL('embedding-loop.js', import.meta.url));
   const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
   const textOptions = loadOptions(defaultSettings, { model: '', name: '', shape, threads, contextSizeGiven: false });
   const options = { ...textOptions, model: { builtIn: true }, maxTokens: 4096, backend: 'cpu', gpuLayers: 0 } as const;

@@ -7,7 +7,7 @@ import { pickMicroseconds } from './pick-time.ts';
 /** The inside of a JSON string, where nearly all tokens may follow: the common case, and the dear one. */
 const jsonText: Grammar = { gbnf: 'root ::= [^"\\\\]+', retainState: false };
 
-// A program of its own, because the library talks much on standard error while it loads a model.
+// A program of its own, because the library writes much to standard error while it loads a model.
 const [model = '', picks = ''] = process.argv.slice(2);
 process.send?.(await grammarMicroseconds(model, Number(picks)));
 process.exit(0);

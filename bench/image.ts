@@ -31,7 +31,7 @@ const request: ImageRequest = {
 /**
  * A picture by the engine's own code, beside as many bare runs of the network with 32-bit weights as it has steps, turn by
  * turn in one process; the least disturbed of some rounds counts. Processor time is compared, since the clock tells more of
- * whoever else uses the machine.
+ * other users of the machine.
  */
 export async function imageBench({ quick, threads = 2, log }: BenchOptions): Promise<Row[]> {
   const path = fileURLToPath(new URL('../../../models/parley-sketch.onnx', import.meta.url));

@@ -29,7 +29,7 @@ interface Cost {
 
 /**
  * Speech to text by the server, beside the bare recogniser that is given the same pieces: what decoding, finding the speech,
- * messages and HTTP add. Processor time is compared, since the clock tells more of whoever else uses the machine.
+ * messages and HTTP add. Processor time is compared, since wall time depends more on other users of the machine.
  */
 export async function transcriptionBench(options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = [];

@@ -6,7 +6,7 @@ const lookEveryMs = 500;
 /**
  * Resolves when npm, which started us, is gone. It may have put a shell in between that lives on without it, and npm itself
  * passes on only some signals, and none when it is killed. A parent that is gone shows by another one in its place: its
- * number alone would still be taken as long as nobody has asked how it ended.
+ * number alone would still be taken until its exit status is read.
  */
 export function whenAncestorsGo(startedByNpm) {
   return new Promise((resolve) => {

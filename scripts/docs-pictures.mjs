@@ -13,7 +13,7 @@ const [begin, end] = ['<!-- pictures: begin -->', '<!-- pictures: end -->'];
 const steps = 14;
 const size = { width: 256, height: 256 };
 
-/** Pictures that others begin from, by their names: they stand in a request as these words. */
+/** Images that others begin from, by name; requests contain a placeholder for each. */
 const imagesByName = new Map();
 const placeholder = (name) => `(${name}, in base64)`;
 
@@ -114,7 +114,7 @@ const requests = [
   },
 ];
 
-/** As somebody would type it, with names for pictures. */
+/** The request as a command, with placeholders for images. */
 function shellCommand({ path, json, form, files }) {
   const address = `http://localhost:5001${path}`;
   if (json) return `curl ${address} -d '${written(json)}'`;

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A worker that does what it is told, good or bad. */
+/** A worker that follows its messages, good or bad. */
 writeFileSync(
   entry,
   `

@@ -10,7 +10,7 @@ import { serve } from './services.ts';
 
 /** Data that a server has confirmed to clients, in every store. */
 interface Confirmed {
-  /** Stands in everything that was stored. */
+  /** Part of everything that was stored. */
   readonly mark: string;
   readonly slot: number;
   readonly record: string;

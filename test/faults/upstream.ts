@@ -19,7 +19,7 @@ export interface Upstream {
 
 type Answer = (request: IncomingMessage, body: string, response: ServerResponse) => void;
 
-/** A real server that answers well until it is told to misbehave. */
+/** A real server that answers correctly until a test makes it misbehave. */
 export async function startUpstream(answer: Answer): Promise<Upstream> {
   let port = 0;
   let count = 0;

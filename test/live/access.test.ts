@@ -100,7 +100,7 @@ const ruleOf = ({ method, path }: Pick<Listed, 'method' | 'path'>): AccessRule =
   rules.get(`${method} ${path}`) ?? { access: 'open' };
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
-/** The path that is asked for, where the declared one stands for those below it. */
+/** The path to request: one below it, where the declared path covers all below. */
 const endings = { exact: '', ending: '', folder: '/something', below: 'something' };
 const requestPath = ({ path, match }: Pick<Listed, 'path' | 'match'>) => path + endings[match];
 
@@ -118,7 +118,7 @@ function verdictOf({ status, text }: Answer): Verdict {
   return status === 403 && text.includes('This key may not be used here') ? 'forbidden' : 'passed';
 }
 
-/** What stands in the body of a refusal, by family: the words that its clients know, for 401 and for 403. */
+/** The body of a refusal, by family: the words that its clients know, for 401 and for 403. */
 const forms: Readonly<Record<string, readonly [unauthorized: RegExp, forbidden: RegExp]>> = {
   native: [/^\{"detail":.*"type":"unauthorized"/, /^\{"detail":.*"type":"forbidden"/],
   openai: [/"code":"invalid_api_key"/, /"code":"insufficient_permissions"/],
@@ -140,7 +140,7 @@ function ofFamily(family: string, { text }: Answer, verdict: Verdict): boolean {
   return forms[family]?.[verdict === 'unauthorized' ? 0 : 1]?.test(text) ?? false;
 }
 
-/** All who may ask. Where a path is open, it is enough that nobody is refused. */
+/** Every kind of caller. On an open path none may be refused. */
 function everyone({ access }: AccessRule) {
   const some = [
     { name: 'no key', who: 'nobody' as const, headers: {} },

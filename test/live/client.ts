@@ -96,7 +96,7 @@ export function nativeClient(base: string, headers: Record<string, string> = {})
 
 export type NativeClient = ReturnType<typeof nativeClient>;
 
-/** The frames of a stream, found as the bundled web client finds them: what this does not match, nobody sees. */
+/** The frames of a stream, found as the bundled web client finds them: what this does not match is invisible to users. */
 export function readFrames(text: string): readonly Frame[] {
   const pattern = /^event: (.*)\ndata: (.*)(\r?\n){2}/gm;
   return [...text.matchAll(pattern)].map(([, event = '', data = '']) => ({ event, data: JSON.parse(data) }));

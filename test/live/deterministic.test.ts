@@ -91,7 +91,7 @@ describe.each([
     const company = ['--parallelrequests', '3', '--batchall', '--smartcache', '--draftngram', '2'];
     const { base, output, stop } = await start([...flags, ...company, '--draftmodel', embeddedModel]);
     await expect.poll(() => output()).toContain('With --deterministic nothing is drafted');
-    // Somebody who goes away in the middle of a batch has it computed again for the others.
+    // When a client disconnects in the middle of a batch, it is computed again for the others.
     const rude = openRequest(base, '/api/extra/generate/stream', { prompt: opening, max_length: 400, ...neverEnding });
     const all = Promise.all(chats.map((chat) => talk(base, chat)));
     await rude.begun;

@@ -144,7 +144,7 @@ test('--lan: certificates stay the same after a restart, in a file of the accoun
   const path = join(process.env.PARLEY_HOME ?? '', 'state', 'lan', 'certificates.json');
   expect(JSON.parse(readFileSync(path, 'utf8')).authority.certificate).toBe(ca);
   if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
-  // Nobody reads a token in a log.
+  // No token is in a log.
   expect(two.output()).not.toContain('/join#');
   expect(two.output()).toContain('parley lan --new');
 });

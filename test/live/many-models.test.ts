@@ -20,7 +20,7 @@ async function ask({ base }: LiveServer, path: string, body?: object) {
   return { status: reply.status, value: (await reply.json()) as any };
 }
 
-/** It stands beside all others, and is loaded by whoever needs it. */
+/** It is in memory beside all others, and is loaded on demand. */
 const embeddings = 'all-MiniLM-L6-v2';
 
 const statusesOf = (value: { data: { id: string; status: { value: string } }[] }) =>

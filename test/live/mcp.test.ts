@@ -132,7 +132,7 @@ describe('real MCP servers over stdio and HTTP', () => {
   });
 
   test('end with the server, also if it is killed', async () => {
-    // One of them goes by itself when nobody is there to talk to; the other does not even mind a signal.
+    // One of them exits when its input closes; the other ignores even a signal.
     const programs = [...toolPrograms(live, everything), ...toolPrograms(live, smallServer)];
     expect(programs).toHaveLength(2);
     process.kill(live.pid, 'SIGKILL');
@@ -257,7 +257,7 @@ test('MCP: a hostile tool server with 100000 tools and endless results does not 
 });
 
 test('MCP: a program that never answers initialize ends with the server, with all that it has started', async () => {
-  // Neither minds that nobody talks to it any more; the inner one does not mind a signal either.
+  // Both ignore that their input has closed; the inner one ignores a signal, too.
   const inner = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
   const outer = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}]); setInterval(() => {}, 1000)`;
   const path = file('silent.json', { silent: { command: process.execPath, args: ['-e', outer] } });

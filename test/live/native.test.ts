@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 const story = 'Once upon a time';
-/** Goes on until somebody stops it, or nearly so: ten seconds and more. */
+/** Runs until it is stopped, or at least for ten seconds. */
 const long = { prompt: story, max_length: 1600, ban_eos_token: true, temperature: 0 };
 
 describe('native API: whole reply', () => {

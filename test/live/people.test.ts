@@ -106,7 +106,7 @@ test('join: who is signed in makes a link for another device, which is signed ou
   const out = await ask('DELETE', '/api/extra/session?everywhere=1', { ...ownPage, cookie });
   expect(out).toMatchObject({ status: 200, body: { ended: 2 }, setCookie: expect.stringContaining('Max-Age=0') });
   for (const ended of [cookie, other.cookie]) expect(await status({ ...ownPage, cookie: ended }, guarded)).toBe(401);
-  // Whoever had one of the devices may have made a link with it.
+  // The holder of a device may have made a link with it.
   expect((await ask('POST', '/api/extra/join', ownPage, { token: open.body.token })).status).toBe(403);
 });
 

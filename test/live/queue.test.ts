@@ -76,7 +76,7 @@ describe.each(['http', 'https'])('disconnect over %s', (scheme) => {
     const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
     writeFileSync(certificate, testTls.certificate);
     writeFileSync(key, testTls.key);
-    // The certificate is signed by nobody but itself.
+    // The certificate is self-signed.
     if (scheme === 'https') vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     server = await startServer(scheme === 'https' ? ['--ssl', certificate, key] : []);
     client = nativeClient(server.base);

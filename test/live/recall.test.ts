@@ -21,7 +21,7 @@ test('recall: every question has a passage with its answer', async () => {
     ({ page, text }) => !passages.some((passage) => passage.page === page && passage.text.includes(text)),
   );
   expect(recallQuestions.length).toBeGreaterThanOrEqual(120);
-  // Whoever changes a sentence of the documentation changes its question in bench/recall-questions.json.
+  // A changed sentence of the documentation needs a changed text in bench/recall-questions.json.
   expect(without).toEqual([]);
 });
 

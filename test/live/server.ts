@@ -25,7 +25,7 @@ export async function builtModules(folder: string, names: readonly string[]): Pr
 
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
 
-/** For a program that finds nothing in the home folder of whoever runs the tests. */
+/** For a program that must not depend on the home folder of the person who runs the tests. */
 export function programEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, HOME: process.env.PARLEY_HOME, USERPROFILE: process.env.PARLEY_HOME };
 }
@@ -50,7 +50,7 @@ export interface LiveServer {
 export interface StartOptions {
   /** The text that says that it is far enough. */
   readonly until?: string;
-  /** What stands before its address. */
+  /** What precedes its address. */
   readonly listening?: string;
   /** The command that starts it, where it is not the build of this repository. */
   readonly command?: readonly string[];

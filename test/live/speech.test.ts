@@ -312,7 +312,7 @@ describe('text to speech with flags', () => {
     expect(code).toBe(2);
   });
 
-  /** None comes along: `PARLEY_TEST_VOICE` names a Piper voice, with espeak-ng-data beside it. */
+  /** No voice is bundled: `PARLEY_TEST_VOICE` names a Piper voice, with espeak-ng-data beside it. */
   const voice = process.env.PARLEY_TEST_VOICE;
   test.skipIf(voice === undefined)('a Piper voice is loaded at the start and speaks in every format', async () => {
     const { base, output, stop } = await startServer(['--nomodel', '--ttsgpu', '--ttsmodel', voice ?? '']);

@@ -66,7 +66,7 @@ describe('server killed during a write', () => {
       version += 1;
       return index % 3 === 2 ? play(version) : save(index % 12, version);
     });
-    // Whoever was not answered knows that the story may be lost.
+    // A client without an answer knows that its story may be lost.
     const outcomes = await Promise.allSettled(sent);
     expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
     await server.exited;

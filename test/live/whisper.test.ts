@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const startServer = liveServers();
 const deaf = join(folder, 'ggml-deaf.bin');
-/** A real model, where somebody has one: `ggml-base.en.bin` and its like. */
+/** A real model, where there is one: `ggml-base.en.bin` and its like. */
 const real = process.env.PARLEY_TEST_WHISPER;
 const sentence = 'We will meet at the station at seven in the evening.';
 let wav: Buffer;

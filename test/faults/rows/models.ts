@@ -81,7 +81,7 @@ const builtIn: readonly Fault<Setting>[] = (Object.keys(files) as Kind[]).flatMa
             expect([500, 503], sentence).toContain(status);
             expect(sentence).toMatch(/could not|cannot|damaged/);
           }
-          // What was loaded wrongly is not loaded again by itself.
+          // A model that was loaded from a damaged file is not reloaded automatically.
           if (status === 200) await endWorker(server, kind);
           return subjectOf(server);
         } finally {

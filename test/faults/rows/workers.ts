@@ -49,7 +49,7 @@ function running(
   return { what: path, failed };
 }
 
-/** Stands for a connection that was cut after the head of the reply. */
+/** The text of a connection that was cut after the head of the reply. */
 const lostSentence = 'The engine stopped in the middle of this request';
 
 let speech: Promise<Buffer> | undefined;
