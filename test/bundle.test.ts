@@ -90,7 +90,11 @@ test('bundle: the server is one file before its engine starts and one afterwards
 if (process.argv.length > 9) void import('./server/commands.ts');
 else void import('./server/model-modes.ts').then(({ run }) => run(flag));`,
     'flag.ts': `export const flag = { value: 'flag' }.value;`,
-    'server/commands.ts': `void import('./pull-command.ts');`,
+    'server/commands.ts': `for (const command of [() => import('./pull-command.ts'), () => import('./doctor.ts'),
+() => import('./licenses.ts'), () => import('./launcher.ts')]) void command();`,
+    'server/doctor.ts': `console.log('doctor');`,
+    'server/licenses.ts': `console.log('licenses');`,
+    'server/launcher.ts': `console.log('launcher');`,
     'server/pull-command.ts': `import { file } from '../file.ts'; console.log(file);`,
     'file.ts': `export const file = { value: 'file' }.value;`,
     'server/model-modes.ts': `import { file } from '../file.ts'; import { engine } from '../engine.ts';
@@ -108,6 +112,9 @@ export async function run(flag) { console.log(flag, file, engine, (await import(
   const entries = [
     'app.js',
     'commands.js',
+    'doctor.js',
+    'launcher.js',
+    'licenses.js',
     'main.js',
     'model-modes.js',
     'pull-command.js',
