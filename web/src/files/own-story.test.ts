@@ -28,6 +28,17 @@ test('storyOfFile: restores all branches and settings', () => {
         content: 'c',
         order: 3,
         selective: true,
+        caseSensitive: true,
+        wholeWords: false,
+        regex: true,
+        secondaryLogic: 'not-all',
+        position: 'depth',
+        depth: 0,
+        role: 'user',
+        scanDepth: 3,
+        notRecursive: true,
+        stopsRecursion: true,
+        foreign: { vectorized: false },
       }),
     ],
     foreign: { a: [1] },
@@ -66,7 +77,7 @@ test.each([
     story: {
       mode: 'opera',
       passages: [{ branches: 'x', shown: 9 }, null],
-      world: [7],
+      world: [7, { position: 'nowhere', role: 1, depth: 'deep', scanDepth: -1, regex: 'yes', foreign: [] }],
       stops: [1],
       note: { depth: 'far' },
     },
@@ -75,6 +86,7 @@ test.each([
   const story = read({ parley: 'story', ...value });
   expect(story.mode).toBe('story');
   expect(story.note.depth).toBe(320);
+  for (const entry of story.world) expect(entry).toEqual(newEntry({ id: entry.id }));
   for (const { branches, shown } of story.passages) expect(branches[shown]).toBeDefined();
 });
 

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from '../api/loose.ts';
+import { type Fields, fieldsOf, flagIn, isObject, listIn, numberIn, percentIn, textIn, textsIn } from '../api/loose.ts';
 import {
   type Branch,
   defaultNote,
@@ -85,5 +85,25 @@ function entryOf(entry: Fields, id: () => string): WorldEntry {
     order: numberIn(entry.order, 100),
     group: textIn(entry.group),
     chance: percentIn(entry.chance),
+    ...optionalFields(entry),
   });
+}
+
+const flags = ['caseSensitive', 'wholeWords', 'regex', 'notRecursive', 'stopsRecursion'] as const;
+const counts = ['depth', 'scanDepth'] as const;
+const choices = {
+  secondaryLogic: ['any', 'all', 'not-any', 'not-all'],
+  position: ['before', 'after', 'depth'],
+  role: ['system', 'user', 'assistant'],
+} as const;
+
+/** The fields that an entry may lack, without those of another type. */
+function optionalFields(entry: Fields): Partial<WorldEntry> {
+  const valid = [
+    ...flags.filter((name) => typeof entry[name] === 'boolean'),
+    ...counts.filter((name) => numberIn(entry[name], -1) >= 0),
+    ...Object.entries(choices).flatMap(([name, words]) => (words.some((word) => word === entry[name]) ? [name] : [])),
+    ...(isObject(entry.foreign) ? ['foreign'] : []),
+  ];
+  return Object.fromEntries(valid.map((name) => [name, entry[name]]));
 }
