@@ -68,9 +68,9 @@ test('check: sizes of the saved states and of the current one', () => {
   use(0, 1, 2, 3);
   const nothing = { tokens: 0, bytes: 0 };
   const saved = { tokens: 2, bytes: 20 };
-  expect(states.perform({ type: 'check' })).toEqual({ places: [saved, nothing], current: { tokens: 3, bytes: 30 } });
+  expect(states.perform({ type: 'check' })).toEqual({ slots: [saved, nothing], current: { tokens: 3, bytes: 30 } });
   states.perform({ type: 'clear' });
-  expect(states.perform({ type: 'check' })).toMatchObject({ places: [nothing, nothing] });
+  expect(states.perform({ type: 'check' })).toMatchObject({ slots: [nothing, nothing] });
 });
 
 test('SavedStateSlots: does not save an empty state, load an empty slot or use a slot beyond the last', () => {
