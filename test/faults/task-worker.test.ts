@@ -30,25 +30,25 @@ writeFileSync(
   `
 import { serveTasks } from '${built('engines/host/task-worker')}';
 import { AppError } from '${built('core/errors')}';
-serveTasks(async ({ refuse, atOnce }, { progress }) => {
+serveTasks(async ({ refuse, concurrency }, { progress }) => {
   progress(0.5);
   if (refuse) throw new Error(refuse);
   let running = 0;
   return {
     facts: { loaded: true },
-    ...(atOnce ? { atOnce } : {}),
-    async run({ parts = 0, die, fail, throws, endless, sounds = [] }, { tell, signal }) {
+    ...(concurrency ? { concurrency } : {}),
+    async run({ parts = 0, die, fail, throws, endless, sounds = [] }, { emit, signal }) {
       running += 1;
       try {
         if (die) process.kill(process.pid, 'SIGKILL');
         if (throws) throw new Error(throws);
         if (fail) throw new AppError('engine-failed', { capability: 'test', reason: fail });
         for (let part = 0; part < parts; part += 1) {
-          tell({ part, running, bytes: Buffer.concat([Buffer.from(String(part)), ...sounds]) });
+          emit({ part, running, bytes: Buffer.concat([Buffer.from(String(part)), ...sounds]) });
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
         if (endless) {
-          tell({ part: -1, running });
+          emit({ part: -1, running });
           await new Promise((resolve) => signal.addEventListener('abort', resolve));
         }
       } finally {
