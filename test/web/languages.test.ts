@@ -120,12 +120,15 @@ describe.skipIf(withoutBrowser)('languages', () => {
         await expect.poll(async () => [place, ...(await plainEnglish(page))]).toEqual([place]);
         expect([place, ...(await overflowing(page))]).toEqual([place]);
       };
-      for (const view of ['Chat', 'Write', 'Draw', 'Sound', 'Knowledge']) {
+      const visit = async (view: string): Promise<void> => {
         await entry(page, accented(view)).click();
         await entry(page, accented(view)).and(page.locator('[aria-current="page"]')).waitFor();
+      };
+      for (const view of ['Chat', 'Write', 'Draw', 'Sound', 'Knowledge']) {
+        await visit(view);
         await check(view);
       }
-      await entry(page, accented('Chat')).click();
+      await visit('Chat');
       for (const tab of ['general', 'replies', 'samplers', 'output', 'scripts', 'data', 'people', 'about']) {
         await page.evaluate(`location.hash = '#/settings/${tab}'`);
         await page.locator(`#settings-tab-${tab}[aria-selected="true"]`).waitFor();
